@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomOf } from '../../src/sandbox/random.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { expectSameTables, readReplica } from '../hostile/tables.ts';
 import { countOf, sampleOf } from '../support/counts.ts';
 import { type Damage, damageFile, damages, replaceByFolder } from './damages.ts';
 import { type DamagedCopy, type Ended, follow, instructionsOf, makeTemplate, type Template } from './workspace.ts';
@@ -209,7 +208,7 @@ async function heal(patient: DamagedCopy, met: Ended, what: string): Promise<voi
     const synced = await patient.run('sync');
     if (synced.code !== 0 && now === met) return heal(patient, synced, what);
     expect(synced.code, `${what}, synced at last: ${synced.text}`).toBe(0);
-    await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
+    await template.expectRepaired(patient);
   }
   const examined = await patient.run('doctor', '--offline');
   if (examined.code === 0) return;

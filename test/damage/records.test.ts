@@ -5,7 +5,6 @@ import type { Finding } from '../../src/operations/doctor/check-context.ts';
 import { checkRecords } from '../../src/operations/doctor/check-implausible.ts';
 import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
-import { expectSameTables, readReplica } from '../hostile/tables.ts';
 import { contextIn } from '../operations/world-context.ts';
 import { type DamagedCopy, makeTemplate, type Template } from './workspace.ts';
 
@@ -55,7 +54,7 @@ test('`doctor --fix` drops records that no sync can have written, and the next s
   const { code, text } = await patient.run('sync');
   expect(code, text).toBe(0);
   expect(await inWarehouse([])).toEqual(expect.arrayContaining(before));
-  await expectSameTables(await readReplica(patient.folder), template.tables, template.baseUrl);
+  await template.expectRepaired(patient);
 });
 
 test('rows of raw pages whose file is missing are no damage, and never belong to a new file of the same name', async () => {

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { KEY, readReplica, type Tables } from '../hostile/tables.ts';
+import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { runCommand } from '../support/run-command.ts';
 import { copyWorld, startWorldSandbox, worldClock } from '../support/worlds.ts';
@@ -27,10 +29,8 @@ export interface DamagedCopy {
 
 /** A workspace after a sync and an export, to make copies of. */
 export interface Template {
-  /** Its tables, which every repaired copy must equal. */
-  readonly tables: Tables;
-  /** Base URL of its upstream. */
-  readonly baseUrl: string;
+  /** Checks that the tables of a repaired copy equal upstream. */
+  expectRepaired(patient: DamagedCopy): Promise<void>;
   /** Makes a copy, which is removed when the test ends. */
   copy(): Promise<DamagedCopy>;
   close(): Promise<void>;
@@ -47,13 +47,23 @@ export async function makeTemplate(
   const original = at(await makeFolder());
   await copyWorld('tiny', original.folder);
   rmSync(join(original.folder, 'data', '.budgets'), { recursive: true, force: true });
-  const settings = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: KEY };
+  const settings = { ...NO_PROBES, SIGHTLINE_BASE_URL: sandbox.baseUrl, SIGHTLINE_API_KEY: sandbox.key };
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(original.folder, '.env'), lines.join(''), { mode: 0o600 });
   await prepare?.(original, sandbox);
   return {
-    tables: await readReplica(original.folder),
-    baseUrl: sandbox.baseUrl,
+    expectRepaired: async ({ data }) => {
+      const reader = await openReader(join(data, 'analytics.duckdb'));
+      const query = async (sql: string) => {
+        const { columns, rows } = await reader.query(sql);
+        return rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index]])));
+      };
+      try {
+        await expectEqualToUpstream({ sandbox, catalogue, query });
+      } finally {
+        reader.close();
+      }
+    },
     copy: async () => {
       const copied = at(await makeFolder());
       onTestFinished(copied.remove);

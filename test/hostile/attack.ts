@@ -4,10 +4,10 @@ import type { Advance } from '../../schemas/fixtures/world/model.ts';
 import { openDriftWatch } from '../../src/sync/drift-watch.ts';
 import type { SyncSummary } from '../../src/sync/run-sync.ts';
 import type { RunStatus } from '../../src/warehouse/ledger/runs.ts';
+import { expectEqualToUpstream } from '../support/compare.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 import { WORLDS, type World } from '../support/worlds.ts';
 import { type Exchange, type Liar, startLiar } from './liar.ts';
-import { expectSameTables, readTables, type Tables } from './tables.ts';
 
 /** One way in which upstream lies, and how the attacked sync must end. */
 export interface Lie {
@@ -42,12 +42,9 @@ interface Attacked {
   readonly liar: Liar;
   /** Syncs, and returns the summary with the texts of its troubles and of the drift and quarantine so far. */
   sync(): Promise<SyncSummary & { readonly text: string }>;
-  /** Checks that a healthy sync is complete, and leaves the tables of a workspace that was never lied to. */
+  /** Checks that a healthy sync is complete, and leaves tables that equal upstream. */
   expectRepaired(): Promise<void>;
 }
-
-/** Tables after the changes and a healthy sync, by world. */
-const undisturbed = new Map<string, Promise<Tables>>();
 
 /** Opens a workspace of a world; without `isSynced`, an empty one. */
 export async function openAttacked(world: World, isSynced = true): Promise<Attacked> {
@@ -78,21 +75,9 @@ export async function openAttacked(world: World, isSynced = true): Promise<Attac
   const expectRepaired = async (): Promise<void> => {
     const { status, text } = await sync();
     expect(status, text).toBe('complete');
-    const expected = undisturbed.get(world) ?? readUndisturbed(world);
-    undisturbed.set(world, expected);
-    await expectSameTables(await tablesOf(workspace), await expected, sandbox.baseUrl);
+    await expectEqualToUpstream(workspace);
   };
   return { workspace, liar: liar as Liar, sync, expectRepaired };
-}
-
-async function readUndisturbed(world: World): Promise<Tables> {
-  const { workspace, sync } = await openAttacked(world);
-  expect(await sync()).toMatchObject({ status: 'complete' });
-  return tablesOf(workspace);
-}
-
-function tablesOf({ query }: TestWorkspace): Promise<Tables> {
-  return readTables(async (sql) => (await query(sql)).map(({ text }) => text));
 }
 
 /** Returns the function that changes the responses of one sync. */
@@ -105,7 +90,7 @@ export function tellerOf({ on = () => true, tell }: Lie): (exchange: Exchange) =
 
 /**
  * Checks a lie: the attacked sync must end within its bounds and in an expected way, and the next sync, with a truthful upstream and
- * without options, must leave every table equal to that of a workspace that was never lied to.
+ * without options, must leave every table equal to upstream.
  */
 export async function expectSurvived(lie: Lie): Promise<void> {
   const { workspace, liar, sync, expectRepaired } = await openAttacked(lie.world ?? 'tiny', lie.attacks !== 'first');

@@ -1,17 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { DAY_MS, dayOf } from '../../src/contract/time.ts';
-import { NOW_MS } from '../support/clocks.ts';
+import { describe, expect, test } from 'vitest';
 import { IS_ENDURANCE, sampleOf } from '../support/counts.ts';
-import { readTotals } from '../support/upstream-truth.ts';
-import { originalOf, startWorldSandbox } from '../support/worlds.ts';
 import { expectKnown, expectSurvived, type Lie, openAttacked, tellerOf } from './attack.ts';
 import type { Exchange } from './liar.ts';
 import { bodyLies } from './lies/bodies.ts';
 import { dateHeaderLies, headerLies } from './lies/headers.ts';
 import { omissionLies } from './lies/omissions.ts';
 import { itemTimeLies } from './lies/times.ts';
-import { expectSameTables, readReplica } from './tables.ts';
 
 /** Lies by area. `npm test` tells the first lie of each area about the smallest world. */
 const areas: readonly (readonly [area: string, lies: readonly Lie[]])[] = [
@@ -81,25 +76,4 @@ test('an item with an implausible time that upstream never corrects makes one ru
   expect(second.status, second.text).toBe('complete');
   expect(second.quarantined).toBeGreaterThan(0);
   await expectRepaired();
-});
-
-test('the comparison of tables rejects totals that differ from those of upstream, of any range', async () => {
-  const sandbox = await startWorldSandbox('tiny');
-  onTestFinished(() => sandbox.close());
-  const tables = await readReplica(await originalOf('tiny'));
-  const [stored = '{}'] = tables['traffic_totals'] ?? [];
-  const { brand_id: brand } = JSON.parse(stored);
-  // No sync asks for this range.
-  const range = { from: dayOf(NOW_MS - 200 * DAY_MS), to: dayOf(NOW_MS - DAY_MS) };
-  const row = { ...JSON.parse(stored), ...(await readTotals(sandbox, 'traffic_totals', brand, range)) };
-  const compare = (extra: object): Promise<void> => {
-    const rows = [...(tables['traffic_totals'] ?? []), JSON.stringify(extra)];
-    return expectSameTables({ ...tables, traffic_totals: rows }, tables, sandbox.baseUrl);
-  };
-  expect(row).toMatchObject({ range_from: range.from, site_sessions: expect.any(Number) });
-  await compare(row);
-  const difference = expect.stringMatching(/^traffic_totals: 0 missing , 1 surplus/);
-  await expect(compare({ ...row, site_sessions: row.site_sessions + 1 })).rejects.toMatchObject({
-    actual: [difference],
-  });
 });

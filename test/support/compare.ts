@@ -5,6 +5,9 @@ import { type Check, expectNone, historyChecks } from './history.ts';
 import { type Expected, type Json, readUpstream, sorted, type Upstream } from './upstream-truth.ts';
 import type { TestWorkspace } from './workspace.ts';
 
+/** The tables to compare. */
+export type Stored = Pick<TestWorkspace, 'sandbox' | 'catalogue' | 'query'>;
+
 const SHOWN = 3;
 
 /** Number of compared rows by table, so that a test can check that there were any. */
@@ -16,7 +19,7 @@ export type Compared = Readonly<Record<string, number>>;
  * by default all.
  */
 export async function expectEqualToUpstream(
-  of: TestWorkspace,
+  of: Stored,
   { only, ...options }: Partial<Upstream> & { readonly only?: readonly string[] } = {},
 ): Promise<Compared> {
   const workspace = only === undefined ? of : narrowed(of, only);
@@ -44,7 +47,7 @@ export async function expectEqualToUpstream(
   return compared;
 }
 
-function narrowed(workspace: TestWorkspace, only: readonly string[]): TestWorkspace {
+function narrowed(workspace: Stored, only: readonly string[]): Stored {
   const wanted = withDependencies(workspace.catalogue, only);
   return {
     ...workspace,
@@ -53,7 +56,7 @@ function narrowed(workspace: TestWorkspace, only: readonly string[]): TestWorksp
 }
 
 /** Returns the ranges of up to a month whose totals are stored, which the sync chooses. */
-export function storedRanges({ query }: TestWorkspace): NonNullable<Upstream['totalsOf']> {
+export function storedRanges({ query }: Stored): NonNullable<Upstream['totalsOf']> {
   return async (table, brandId) => {
     const rows = await query(
       `SELECT CAST(range_from AS VARCHAR) AS "from", CAST(range_to AS VARCHAR) AS "to" FROM "${table}"
@@ -68,7 +71,7 @@ export function storedRanges({ query }: TestWorkspace): NonNullable<Upstream['to
  * marked as deleted that the last of them still lists. Columns in `bent` are ignored.
  */
 export async function expectNothingWrong(
-  workspace: TestWorkspace,
+  workspace: Stored,
   truths: readonly (readonly Expected[])[],
   bent: readonly string[],
 ): Promise<void> {
@@ -106,7 +109,7 @@ export async function expectNothingWrong(
 }
 
 /** Returns a hash of every table's rows, including engine columns. It is unchanged if nothing was written. */
-export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<Record<string, unknown>> {
+export async function fingerprint({ catalogue, query }: Stored): Promise<Record<string, unknown>> {
   const prints: Record<string, unknown> = {};
   for (const { name } of [...catalogue.tables, ...catalogue.histories]) {
     const [row] = await query(`SELECT count(*) AS rows, CAST(bit_xor(hash(t)) AS VARCHAR) AS hash FROM "${name}" t`);
@@ -119,7 +122,7 @@ export async function fingerprint({ catalogue, query }: TestWorkspace): Promise<
  * Checks the invariants of a warehouse: unique keys, a parent for every child, equal hashes of parent and children, and
  * histories consistent with their tables.
  */
-export async function expectConsistent({ catalogue, query }: TestWorkspace): Promise<void> {
+export async function expectConsistent({ catalogue, query }: Stored): Promise<void> {
   const checks: Check[] = [...historyChecks(catalogue)];
   for (const { name, key } of catalogue.tables) {
     const columns = key.map((column) => `"${column}"`).join(', ');
@@ -149,7 +152,7 @@ export async function expectConsistent({ catalogue, query }: TestWorkspace): Pro
   await expectNone(checks, query);
 }
 
-async function liveRows({ query, catalogue }: TestWorkspace, part: Expected): Promise<string[]> {
+async function liveRows({ query, catalogue }: Stored, part: Expected): Promise<string[]> {
   const table = catalogue.tables.find(({ name }) => name === part.table);
   if (table === undefined) throw new Error(`the catalogue has no table ${part.table}`);
   const list = part.columns.map((name) => {

@@ -50,23 +50,9 @@ export async function readUpstream(upstream: Upstream): Promise<Expected[]> {
   return expected;
 }
 
-/** Reads the totals of a range of days, as a row of `table`. */
-export async function readTotals(
-  upstream: Pick<Upstream, 'baseUrl' | 'key'>,
-  table: string,
-  brandId: string,
-  range: { readonly from: string; readonly to: string },
-): Promise<Record<string, unknown>> {
-  const declaration = declared.find(({ tables }) => tables.some(({ name }) => name === table)) as ResourceDeclaration;
-  const path = declaration.path.replace('{brandId}', brandId);
-  const body = await getter(upstream)(path, { ...declaration.ask, ...range });
-  const read = bodiesToRows(declaration, [{ range, body }], [], { id: brandId }, {});
-  return read.find((expected) => expected.table === table)?.rows[0] as Record<string, unknown>;
-}
-
 type Get = (path: string, query?: Record<string, string>) => Promise<Json>;
 
-function getter({ baseUrl, key }: Pick<Upstream, 'baseUrl' | 'key'>): Get {
+function getter({ baseUrl, key }: Upstream): Get {
   let requests = 0;
   return async (path, query = {}) => {
     requests += 1;
