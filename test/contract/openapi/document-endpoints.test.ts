@@ -142,6 +142,30 @@ test.each([
   expect(classifyEndpoints(endpoints, resources).filter(({ state }) => state !== 'unsupported')).toEqual([]);
 });
 
+test.each([
+  ...['/../admin', '/brands/../../admin', '/%2e%2e/admin', '/..%2fadmin', '/./things', '//elsewhere.invalid/things'],
+  ...['/\\elsewhere.invalid/things', 'https://elsewhere.invalid/things', 'no-slash', '', '/things?key=value'],
+  ...['/things#part', '/line\r\nX-Injected: yes', '/nul\0', '/unclosed/{brandId', '/brands/{}/things', '/ space'],
+])('the path %j cannot be requested, and hides no declared endpoint', (path) => {
+  const states = classify({ [path]: { get: { responses: list } }, '/brands': { get: { responses: list } } });
+  expect(states.map(({ state }) => state)).toEqual(['unsupported', 'declared']);
+});
+
+test('parameters with names that cannot be sent as they are make an endpoint unsupported', () => {
+  for (const name of ['x'.repeat(10_000), 'new\nline', 'list[]', 'ключ', ''])
+    expect(stateOf('/labels', { parameters: [query(name, { enum: ['a'] })], responses: list }).state).toBe(
+      'unsupported',
+    );
+});
+
+test('names of JavaScript prototypes are paths like others', () => {
+  const names = ['/__proto__', '/constructor', '/toString'];
+  const paths = Object.fromEntries(names.map((name) => [name, { get: { responses: list } }]));
+  expect(classify(paths).map(({ endpoint, state }) => [endpoint.path, state])).toEqual(
+    names.map((name) => [name, 'available']),
+  );
+});
+
 test('paths beyond the limits are counted and ignored', () => {
   const get = { responses: list };
   const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`/p${index}`, { get }]));
