@@ -1,4 +1,5 @@
 import type { Choices } from '../../schemas/fixtures/choices.ts';
+import { pick, randomOf } from '../../src/sandbox/random.ts';
 
 /** Values of choices; a variant with number `n` has the value at `n`, modulo their count. */
 type Values = { readonly [Name in keyof Choices]?: readonly Choices[Name][] };
@@ -158,3 +159,18 @@ function variantsOf(values: Values): { readonly number: number; readonly choices
 
 /** Combinations of choices; together they have every value of each choice. */
 export const [formVariants, reportVariants] = [variantsOf(FORMS), variantsOf(REPORTS)];
+
+/** Choices that few upstreams make, and that six questions do not decide. */
+const RARE: readonly (keyof Choices)[] = [
+  ...(['deletedPrompts', 'currentDay', 'repeatedMentions', 'positionOver', 'unlabelled'] as const),
+  ...(['emptyTop', 'changeFromZero', 'citationCount'] as const),
+];
+
+/** Random values for a share of the other choices; the same for the same seed. */
+export function randomChoices(seed: number, share: number): Partial<Choices> {
+  const random = randomOf('open choices', seed);
+  const drawn = Object.entries<readonly unknown[]>({ ...FORMS, ...REPORTS }).map(
+    ([name, values]) => [name, pick(random, values)] as const,
+  );
+  return Object.fromEntries(drawn.filter(([name]) => random() < share && !RARE.includes(name as keyof Choices)));
+}

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { isRecord } from '../../src/base/json.ts';
-import { differencesOf } from '../support/difference.ts';
+import { type Difference, differencesOf } from '../support/difference.ts';
 import type { Mirror, Reply } from './mirror.ts';
 
 /** Whether a response is computed. Undeclared fields cannot be computed, so computed numbers come without them. */
@@ -15,11 +15,14 @@ export function isComputed({ catalogue }: Mirror, path: string): boolean {
   return resource?.computes !== undefined && resource.computes !== 'visits';
 }
 
-/** Requires equal responses, apart from cursors and request ids. */
+/** Returns the differences of two responses, apart from cursors and request ids. */
+export function compareReplies(upstream: Reply, own: Reply, computed: boolean): Difference[] {
+  return differencesOf(comparable(upstream, computed), comparable(own, computed));
+}
+
+/** Requires equal responses. */
 export function expectAlike(path: string, upstream: Reply, own: Reply, computed: boolean): void {
-  const [theirs, ours] = [comparable(upstream, computed), comparable(own, computed)];
-  const differences = differencesOf(theirs, ours);
-  expect(differences.slice(0, 5), path).toEqual([]);
+  expect(compareReplies(upstream, own, computed).slice(0, 5), path).toEqual([]);
 }
 
 // Cursors and request ids differ between the two sides.
