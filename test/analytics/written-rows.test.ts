@@ -75,17 +75,6 @@ test('views are recreated if they differ from the existing ones, and otherwise k
   expect(await ensureViews(database, MART_SCHEMA, [{ ...view, about: 'Another one.' }])).toBe(false);
 });
 
-test('every mart comes after the marts it reads from', () => {
-  const names = marts().map(({ name }) => name);
-  for (const [index, { name, sql }] of marts().entries()) {
-    const reads = [...sql.matchAll(/\bmart\.(\w+)/g)].map((match) => match[1] as string);
-    expect(
-      reads.filter((read) => !names.slice(0, index).includes(read)),
-      name,
-    ).toEqual([]);
-  }
-});
-
 test('every mart except the facts shows the names of brands, competitors and prompts beside their ids', () => {
   const names: Readonly<Record<string, readonly string[]>> = {
     brand_id: ['brand_name'],

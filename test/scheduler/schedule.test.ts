@@ -119,16 +119,6 @@ describe('a schedule', () => {
     expect(runs[0]).toMatchObject({ job: 'nightly', dueAt: '2026-04-02T00:30:00.000Z', status: 'done', exitCode: 0 });
   });
 
-  it('runs once when clocks are set back', async () => {
-    const jobs = [job('nightly', '30 2 * * *', { timeZone: 'Europe/Berlin' })];
-    const life: Life = {
-      from: '2026-10-25T00:20:00Z',
-      until: '2026-10-26T01:40:00Z',
-      asleep: [['2026-10-25T01:40:00Z', '2026-10-26T00:20:00Z']],
-    };
-    expect(await live(await temporaryFolder(), jobs, life)).toEqual(['nightly 10-25T00:30', 'nightly 10-26T01:30']);
-  });
-
   it('does not make up for runs of a job without catchUp, a rescheduled job or a new job', async () => {
     const folder = await temporaryFolder();
     const life = { from: '2026-06-01T00:30:00Z', until: '2026-06-01T08:30:00Z' };

@@ -48,10 +48,5 @@ test('the replica equals the warehouse table by table, with times as instants, a
   expect(types.filter(([, , , type]) => type === 'TIMESTAMP WITH TIME ZONE').length).toBeGreaterThan(100);
   expect(await ask(copy, ALL_TYPES)).toEqual(types);
 
-  const comments = await ask(copy, COMMENTS);
-  expect(comments).toEqual(await ask(warehouse, COMMENTS));
-  for (const { name, about, columns } of [...catalogue.tables, ...catalogue.histories]) {
-    expect(comments).toContainEqual(['main', name, '', about]);
-    for (const column of columns) expect(comments).toContainEqual(['main', name, column.name, column.about]);
-  }
+  expect(await ask(copy, COMMENTS)).toEqual(await ask(warehouse, COMMENTS));
 });
