@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { access, constants, mkdir, open, rename, rm, stat, symlink } from 'node:fs/promises';
+import { access, constants, mkdir, open, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SightlineError } from './errors.ts';
@@ -67,6 +68,17 @@ export async function swapSymlink(target: string, link: string): Promise<void> {
   } catch (thrown) {
     await rm(aside, { force: true });
     throw thrown;
+  }
+}
+
+/** Replaces the contents of a file in one step. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(aside, text);
+    await rename(aside, path);
+  } finally {
+    await rm(aside, { force: true });
   }
 }
 

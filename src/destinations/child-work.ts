@@ -10,7 +10,7 @@ import { literal } from '../warehouse/schema.ts';
 import type { HomeRequest } from './home-protocol.ts';
 import { workOnHome } from './home-tables.ts';
 import { type Attachment, attachmentOf, NO_LAKE, NOWHERE } from './kinds.ts';
-import { type ChildReply, type ChildSettings, CONFLICT, type LoadRequest } from './load-protocol.ts';
+import { type ChildReply, type ChildSettings, CONFLICT, type Loaded, type LoadRequest } from './load-protocol.ts';
 import { loadTables } from './load-tables.ts';
 
 const MEMORY_MB = 512;
@@ -65,7 +65,7 @@ function workAtHome({ home: work, workspace, ...settings }: HomeRequest, attachm
   );
 }
 
-function load(request: LoadRequest, attachment: Attachment, send: Send) {
+function load(request: LoadRequest, attachment: Attachment, send: Send): Promise<Loaded> {
   const { replica } = request;
   return withDatabase(request, attachment, async (database) => {
     // A replica is replaced by a new file, never written to. If that happens here, the next load compares again.
@@ -75,7 +75,7 @@ function load(request: LoadRequest, attachment: Attachment, send: Send) {
       await session.run(`USE ${REPLICA}`);
       return attach(session, attachment);
     });
-    const dataVersion = await readDataVersion(database);
+    const dataVersion = await database.exclusive(({ query }) => readDataVersion(query));
     const { workspace, target } = request;
     const { schema } = attached;
     const ownSchema = target.schemaPerWorkspace === true ? `${schema}_${workspace}`.slice(0, NAME_LENGTH_MAX) : schema;
@@ -84,7 +84,8 @@ function load(request: LoadRequest, attachment: Attachment, send: Send) {
     return await database.exclusive(async (session) => {
       const warehouse = await readWarehouseId(session.query);
       const load = { ...request, ownSchema, warehouse, dataVersion, identity };
-      return loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
+      const tables = await loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
+      return { dataVersion, tables };
     });
   });
 }

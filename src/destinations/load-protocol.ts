@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { DestinationTarget } from '../base/config/destination-settings.ts';
 import type { ErrorCode } from '../base/errors.ts';
-import type { Load } from './load-tables.ts';
+import type { Load, LoadedTable } from './load-tables.ts';
 
 /** What a process needs to attach a destination. */
 export interface ChildSettings {
@@ -17,6 +17,14 @@ export interface LoadRequest extends ChildSettings, Omit<Load, 'warehouse' | 'da
   readonly replica: string;
 }
 
+/** What a load returns. */
+export interface Loaded {
+  /** Version of the data that the destination has. */
+  readonly dataVersion: number;
+  /** Null if nothing has changed since the load before. */
+  readonly tables: readonly LoadedTable[] | null;
+}
+
 /** Begins messages about another process that reads or writes at the same time. */
 export const CONFLICT = 'another process uses the destination: ';
 
@@ -25,6 +33,5 @@ export type ChildReply<T = unknown> =
   | { readonly kind: 'progress'; readonly done: number }
   /** The files of a save are read. */
   | { readonly kind: 'staged' }
-  /** The result of a load: the tables, or null if nothing had to be loaded. */
   | { readonly kind: 'done'; readonly result: T }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string };

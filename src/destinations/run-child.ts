@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SightlineError } from '../base/errors.ts';
 import type { HomeRequest, HomeResults, HomeWork } from './home-protocol.ts';
-import { type ChildReply, CONFLICT, type LoadRequest } from './load-protocol.ts';
-import type { LoadedTable } from './load-tables.ts';
+import { type ChildReply, CONFLICT, type Loaded, type LoadRequest } from './load-protocol.ts';
 
 // Tests import this file from src, but the child is always the built file, because plain Node cannot run TypeScript.
 const CHILD = fileURLToPath(
@@ -20,16 +19,12 @@ const ATTEMPTS = 6;
 const RETRY_MS = 150;
 
 /**
- * Loads a replica into a destination in a child process. Returns the tables, or null if nothing has changed since the load before.
+ * Loads a replica into a destination in a child process.
  *
  * @throws `destination_failed`, `destination_newer`, `extension_missing`, and the signal's reason; nothing is written then
  */
-export function runLoad(
-  request: LoadRequest,
-  signal: AbortSignal,
-  onTable: (done: number) => void,
-): Promise<readonly LoadedTable[] | null> {
-  return runChild<readonly LoadedTable[] | null>(request, signal, { onTable });
+export function runLoad(request: LoadRequest, signal: AbortSignal, onTable: (done: number) => void): Promise<Loaded> {
+  return runChild<Loaded>(request, signal, { onTable });
 }
 
 /**

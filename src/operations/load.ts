@@ -16,6 +16,7 @@ import { layoutOf } from '../snapshot/layout.ts';
 import { checkOpens } from '../warehouse/file/read-only.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
 import { quoted } from '../warehouse/schema.ts';
+import { recordLoad } from './last-loads.ts';
 
 /** Marts that every destination has, in one table for all workspaces. */
 const SHARED = ['brand_freshness', 'share_of_voice', 'visibility_weekly'];
@@ -94,15 +95,20 @@ export async function loadDestinations(
       const { extensions, name: workspace } = config;
       const temporary = spillFolder(replica);
       const request = { workspace, tables, replica, target, temporary, extensions, now: clock.now(), ...options };
-      return {
-        loaded: await runLoad(request, signal, (done) => onProgress({ destination: name, done, of: tables.length })),
-      };
+      return runLoad(request, signal, (done) => onProgress({ destination: name, done, of: tables.length }));
+    };
+    const { kind } = target;
+    const record = async (ended: Parameters<typeof recordLoad>[2]['end']): Promise<void> => {
+      const at = new Date(clock.now()).toISOString();
+      if (!options.dryRun) await recordLoad(config.folder, name, { kind, at, end: ended });
     };
     const end = (rest: Pick<DestinationLoad, 'status' | 'tables' | 'error'>): void => {
-      results.push({ name, kind: target.kind, ...rest, elapsedMs: Math.round(performance.now() - startedAt) });
+      results.push({ name, kind, ...rest, elapsedMs: Math.round(performance.now() - startedAt) });
     };
     try {
-      const { loaded } = await inSpan('load', {}, () => openReplicaWith(config, layout, loadInto));
+      const { tables: loaded, dataVersion } = await inSpan('load', {}, () => openReplicaWith(config, layout, loadInto));
+      const rows = loaded?.reduce((sum, table) => sum + table.rows, 0) ?? null;
+      await record({ rows, dataVersion });
       end({
         status: loaded === null ? 'unchanged' : options.dryRun ? 'compared' : 'loaded',
         tables: [...(loaded ?? [])],
@@ -112,6 +118,7 @@ export async function loadDestinations(
       const error = toSightlineError(thrown);
       if (error.code === 'no_data') throw error;
       const { code, message, hint } = error;
+      await record({ error: message });
       end({ status: 'failed', tables: [], error: { code, message, hint } });
     }
   }

@@ -18,6 +18,7 @@ import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
 import { readLastActivity, readStatus, warehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
 import { jobLines } from './jobs/job-list.ts';
+import { destinationState, readDestinations } from './last-loads.ts';
 import { type Facts, verdict, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
@@ -35,6 +36,7 @@ export const workspaceStatus = z.object({
   stale: z.boolean().describe('whether the live file has newer data'),
   bytes: z.object({ warehouse: number, copy: number, snapshots: number, all: number }),
   jobs: z.array(runSchema).describe('the last run of each job'),
+  destinations: z.array(destinationState),
   verdict,
   progress: runningSync.nullable().describe('the running sync'),
   data: warehouseStatus.nullable().describe('null before the first sync has published data'),
@@ -72,12 +74,15 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     const { status, asOf } = value;
     const isActive = progress !== null || owner !== null;
     const data = { ...status, lastRun: status.lastRun === null ? null : withDerivedEnd(status.lastRun, isActive) };
-    return { ...beside, verdict: verdictOf({ ...facts, copy: 'current', why: null, status: data }), asOf, stale, data };
+    const destinations = await readDestinations(config, status.dataVersion);
+    const judged = verdictOf({ ...facts, copy: 'current', why: null, status: data });
+    return { ...beside, destinations, verdict: judged, asOf, stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
     if (!isFirst) throw thrown;
     return {
       ...beside,
+      destinations: await readDestinations(config, null),
       verdict: verdictOf({ ...facts, copy: 'none', why: null, status: null }),
       asOf: null,
       stale: false,

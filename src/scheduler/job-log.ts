@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { STATUSES_WORST_FIRST } from '../base/ending.ts';
+import { replaceFile } from '../base/files.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { Job } from './job.ts';
 
@@ -85,7 +85,7 @@ export function openJobLog(folder: string): JobLog {
     const write = (lastWrites.get(path) ?? Promise.resolve()).then(async () => {
       const book = await readJobLog(path);
       apply(book);
-      await replace(path, `${JSON.stringify(book)}\n`);
+      await replaceFile(path, `${JSON.stringify(book)}\n`);
     });
     lastWrites.set(
       path,
@@ -135,15 +135,5 @@ async function readJobLog(path: string): Promise<JobLogFile> {
     return bookSchema.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch {
     return { version: 1, jobs: {}, underWay: {}, runs: [] };
-  }
-}
-
-async function replace(path: string, text: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(aside, text);
-    await rename(aside, path);
-  } finally {
-    await rm(aside, { force: true });
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { readBudgetUse } from '../budget/budget-use.ts';
 import { jobLines } from '../operations/jobs/job-list.ts';
+import { readDestinations } from '../operations/last-loads.ts';
 import { toShownTexts } from '../query/shown-text.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import type { PageAccess } from './pages/page-access.ts';
@@ -19,7 +20,9 @@ export function statusPartsOf(
 ): StatusParts {
   const jobs: StatusParts['jobs'] = async (nowMs) => toShownTexts(await jobLines(config, nowMs));
   const reportedLimit = async (): Promise<number | null> => (await readBudget())?.limit ?? null;
-  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs, reportedLimit };
+  const destinations: StatusParts['destinations'] = async (dataVersion) =>
+    toShownTexts(await readDestinations(config, dataVersion));
+  return { access, workspace: config.name, folder: config.folder, runsJobs, jobs, destinations, reportedLimit };
 }
 
 /**

@@ -54,8 +54,8 @@ export async function readHome(config: HomeConfig, signal: AbortSignal): Promise
 
 /** Files of a workspace that its home keeps. The log comes after the file to which it belongs. */
 export function keptFiles(folder: string): HomeFile[] {
-  const { warehouse, jobLog, notifications } = layoutOf(folder);
-  return [warehouse, logOf(warehouse), jobLog, notifications].map((path) => ({ name: basename(path), path }));
+  const { warehouse, jobLog, loads, notifications } = layoutOf(folder);
+  return [warehouse, logOf(warehouse), jobLog, loads, notifications].map((path) => ({ name: basename(path), path }));
 }
 
 /** Path of the file that marks a folder as a copy. */

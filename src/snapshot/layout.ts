@@ -28,6 +28,8 @@ export interface Layout {
   readonly keys: string;
   /** Runs of the jobs. */
   readonly jobLog: string;
+  /** The last load into each destination. */
+  readonly loads: string;
   /** Recorded outages and messages that wait for delivery. */
   readonly notifications: string;
   /** Inferred declarations of the endpoints that no declaration covers, as of the replica. */
@@ -56,6 +58,7 @@ export function layoutOf(folder: string): Layout {
     budgets: join(dirname(folder), '.budgets'),
     keys: join(folder, 'keys.json'),
     jobLog: join(folder, 'jobs.json'),
+    loads: join(folder, 'loads.json'),
     notifications: join(folder, 'notify.json'),
     endpoints: join(folder, 'endpoints.json'),
     queries: join(folder, 'queries'),

@@ -81,8 +81,11 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     endpoints = await openGenericEndpoints(database, catalogue, () => {
       writers = createTableWriters(catalogue);
     });
-    version.current = await readDataVersion(database);
-    const stored = await database.exclusive((session) => readShapes(session.query));
+    const [dataVersion, stored] = await database.exclusive(async ({ query }) => [
+      await readDataVersion(query),
+      await readShapes(query),
+    ]);
+    version.current = dataVersion;
     forms = createObservedForms(stored.rows);
     shapes = createShapeWriter(stored);
   } catch (thrown) {

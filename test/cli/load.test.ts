@@ -60,4 +60,14 @@ test('load fills a destination with the tables of the replica, and says what it 
   ]);
   const second = await run('own');
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^own \(duckdb\): unchanged in .+\n$/) });
+  await writeFile(
+    join(cwd, 'sightline.config.json'),
+    JSON.stringify({ destinations: { own: { ...destinations.own, path: 'missing/own.duckdb' } } }),
+  );
+  expect(await run()).toMatchObject({ code: 1 });
+  const status = await runCommand(['status', '--json'], { cwd, clock: worldClock() });
+  const sum = loaded?.tables.reduce((total, { rows }) => total + rows, 0);
+  expect(expectJson<JsonValue<'status'>>('status', status.stdout).destinations).toMatchObject([
+    { name: 'own', next: 'nothing', last: { kind: 'duckdb', rows: sum, error: expect.stringContaining('missing') } },
+  ]);
 });

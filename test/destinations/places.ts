@@ -5,8 +5,8 @@ import type { DestinationTarget } from '../../src/base/config/destination-settin
 import { SightlineError } from '../../src/base/errors.ts';
 import { workOn } from '../../src/destinations/child-work.ts';
 import { type Attachment, attachmentOf, DESTINATION, NOWHERE, tableAt } from '../../src/destinations/kinds.ts';
-import type { LoadRequest } from '../../src/destinations/load-protocol.ts';
-import type { LoadedTable, LoadTable } from '../../src/destinations/load-tables.ts';
+import type { Loaded, LoadRequest } from '../../src/destinations/load-protocol.ts';
+import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { runLoad } from '../../src/destinations/run-child.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../support/folders.ts';
@@ -52,7 +52,7 @@ export interface Place {
   readonly folder: string;
   /** Runs statements on the source, and increases the version of its data. */
   change(...statements: string[]): Promise<void>;
-  load(changes?: Partial<LoadRequest>): ReturnType<typeof runLoad>;
+  load(changes?: Partial<LoadRequest>): Promise<Loaded['tables']>;
   /** Loads in a process of its own, which is killed if the signal aborts. */
   loadApart(signal?: AbortSignal): ReturnType<typeof runLoad>;
   /** Runs statements on the attached destination and returns the rows of the last one. */
@@ -164,11 +164,11 @@ export async function openPlace(kind: Kind, context: TestContext, catalogFor: Ca
 }
 
 // Loads in this process, as the process of a load does.
-async function loadHere(request: LoadRequest): Promise<readonly LoadedTable[] | null> {
-  let result: readonly LoadedTable[] | null = null;
+async function loadHere(request: LoadRequest): Promise<Loaded['tables']> {
+  let result: Loaded['tables'] = null;
   await workOn(request, async (reply) => {
     if (reply.kind === 'failed') throw new SightlineError(reply.code, reply.message);
-    if (reply.kind === 'done') result = reply.result as typeof result;
+    if (reply.kind === 'done') result = (reply.result as Loaded).tables;
   });
   return result;
 }

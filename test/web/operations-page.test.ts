@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -11,6 +12,8 @@ import { expectUsable, openPage } from './open-page.ts';
 describeWith(noBrowser)('the operations page', () => {
   test('shows a sync, the state of the workspace and its sessions, and recovers from a lost connection', async () => {
     const workspace = await openCli({ brands: 1, prompts: 2, days: 4, latencyMs: 100 });
+    const destinations = { team: { kind: 'duckdb', path: 'team.duckdb' } };
+    await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ destinations }));
     const key = (await workspace.run('keys', 'create', 'page')).stdout.trim();
     const serving = await serve(workspace, '0');
     // The browser reports rejected keys. A server that is shutting down answers requests on open connections with 503.
@@ -76,7 +79,7 @@ async function expectSync(page: Page, workspace: CliWorkspace, key: string): Pro
   expect(await page.locator('#runs tbody tr').count()).toBe(1);
 }
 
-// Shows snapshots and keys, and asks for a key again when its own is revoked.
+// Shows snapshots, loads and keys, and asks for a key again when its own is revoked.
 async function expectRevoked(page: Page, workspace: CliWorkspace): Promise<void> {
   expect(
     await page.evaluate(`[document.cookie, location.href.includes('gsk_'), JSON.stringify(localStorage)]`),
@@ -88,6 +91,9 @@ async function expectRevoked(page: Page, workspace: CliWorkspace): Promise<void>
   const [file] = await Promise.all([page.waitForEvent('download'), link.click()]);
   expect(file.suggestedFilename()).toMatch(/^\w+.*\.parquet$/);
   expect((await stat(await file.path())).size).toBeGreaterThan(100);
+  expect(await page.locator('#destinations > summary').textContent()).toMatch(/0 of 1 up to date/);
+  expect(await workspace.run('load')).toMatchObject({ code: 0 });
+  await page.locator('#destinations > summary').getByText('1 of 1 up to date').waitFor();
   expect(await workspace.run('keys', 'create', 'spare')).toMatchObject({ code: 0 });
   await unfold(page, 'keys');
   await page.locator('#keys').getByText('spare').waitFor();

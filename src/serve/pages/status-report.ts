@@ -14,7 +14,7 @@ import { layoutOf } from '../../snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
 import type { OperationsReport } from '../../web/page-data/operations-report.ts';
-import type { JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
+import type { DestinationLine, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
 import { listKeys } from '../auth/keys.ts';
 import { createBudgetWatch } from './budget-watch.ts';
 import type { PageAccess } from './page-access.ts';
@@ -34,6 +34,8 @@ export interface StatusParts {
   reportedLimit(): Promise<number | null>;
   /** Returns the jobs, with their results from the job log. */
   jobs(nowMs: number): Promise<readonly JobLine[]>;
+  /** Returns the destinations with their last loads, for the version of the data; null if there are none. */
+  destinations(dataVersion: number | null): Promise<readonly DestinationLine[]>;
 }
 
 /** Dependencies of a reporter. */
@@ -86,6 +88,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     const keys = readKeys(parts);
     const copy = report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, isActive)) };
     const status = copy?.status ?? null;
+    const destinations = await parts.destinations(status?.dataVersion ?? null);
     const facts = {
       nowMs,
       workspace: parts.workspace,
@@ -110,6 +113,7 @@ export function createReporter(parts: ReporterParts): Reporter {
       progress: running,
       budget: watch.hour(copy?.requests ?? [], nowMs, reportedLimit),
       jobs,
+      destinations,
       keys,
       snapshots: {
         latest: list.latest,
@@ -124,7 +128,7 @@ export function createReporter(parts: ReporterParts): Reporter {
     const lines = await parts.jobs(clock.now());
     const keys = readKeys(parts)?.map(({ lastUsedAt: _, ...key }) => key);
     return {
-      data: `${fileIdentity(layout.analytics)} ${fileIdentity(layout.latest)}`,
+      data: [layout.analytics, layout.latest, layout.loads].map(fileIdentity).join(' '),
       jobs: JSON.stringify(lines.map(({ name, last }) => [name, last])),
       keys: JSON.stringify(keys ?? null),
     };

@@ -3,7 +3,7 @@ import { parseExactJson, toExactJson } from '../../base/json.ts';
 import type { Attempt } from '../../contract/request.ts';
 import type { Rejected, Repeats, Values } from '../../contract/rows.ts';
 import { CONTENT_KEY } from '../../contract/tables.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database, Query, Session } from '../database.ts';
 import { ledgerInsert, stage, staged, wellFormed } from '../write/staging.ts';
 
 /** State of the coverage of a list that upstream does not have (404). */
@@ -70,14 +70,11 @@ export async function writeRequests(
 }
 
 /** Reads the data version, which increases with every page or deletion that changes a row. */
-export async function readDataVersion(database: Database): Promise<number> {
-  const [row] = await database.exclusive((session) =>
-    session.all(
-      `SELECT max(data_version) AS version FROM (
-         SELECT data_version FROM sync.requests UNION ALL SELECT data_version FROM sync.runs)`,
-    ),
+export async function readDataVersion(query: Query): Promise<number> {
+  const [row] = await query(
+    'SELECT max(data_version) FROM (SELECT data_version FROM sync.requests UNION ALL SELECT data_version FROM sync.runs)',
   );
-  return Number(row?.['version'] ?? 0);
+  return Number(row?.[0] ?? 0);
 }
 
 const insertCheckpoint = `INSERT INTO sync.checkpoints

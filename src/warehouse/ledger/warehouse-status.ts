@@ -11,6 +11,7 @@ import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
 import { dataFreshness, readFreshness } from './freshness.ts';
 import { heldDeletion, readHeldDeletions } from './held-deletions.ts';
+import { readDataVersion } from './ledger.ts';
 import {
   BACKFILL_REQUESTS_MAX,
   type BrandTotals,
@@ -92,6 +93,7 @@ const differingDay = z.object({
 
 /** Status of a warehouse. */
 export const warehouseStatus = z.object({
+  dataVersion: number.describe('grows with every change of the data'),
   lastRun: runStatus.nullable().describe('the last sync; null if there was none'),
   freshness: dataFreshness,
   resources: z.array(resourceStatus),
@@ -121,6 +123,7 @@ type DifferingDay = ValueOf<typeof differingDay>;
 /** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */
 export async function readStatus(query: Query, catalogue: Catalogue, nowMs: number): Promise<WarehouseStatus> {
   return {
+    dataVersion: await readDataVersion(query),
     lastRun: await readLastRun(query),
     freshness: await readFreshness(query, catalogue),
     resources: await readResources(query, catalogue, nowMs),

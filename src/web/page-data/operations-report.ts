@@ -1,4 +1,4 @@
-import type { BudgetHour, Finding, JobLine, SnapshotLine } from './status-lines.ts';
+import type { BudgetHour, DestinationLine, Finding, JobLine, SnapshotLine } from './status-lines.ts';
 
 /** The running sync, as the server reports it. */
 export interface RunningSync {
@@ -135,6 +135,7 @@ export interface OperationsReport {
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
   readonly jobs: readonly JobLine[];
+  readonly destinations: readonly DestinationLine[];
   /** Null if the key file is damaged. */
   readonly keys:
     | readonly {

@@ -31,6 +31,20 @@ export interface JobLine {
   } | null;
 }
 
+/** A destination and its last load; times are ISO 8601, UTC. */
+export interface DestinationLine {
+  readonly name: string;
+  readonly last: {
+    readonly kind: string;
+    readonly at: string;
+    readonly error: string | null;
+    readonly loadedAt: string | null;
+    readonly rows: number | null;
+    readonly dataVersion: number | null;
+  } | null;
+  readonly next: 'everything' | 'changes' | 'nothing' | null;
+}
+
 /** A published snapshot, as /snapshots lists it. */
 export interface SnapshotLine {
   readonly id: string;

@@ -70,6 +70,7 @@ export const PAGE_STATUS = {
   folder: '/nowhere',
   runsJobs: false,
   reportedLimit: async () => null,
+  destinations: async () => [],
   jobs: async () => [],
 } as const;
 

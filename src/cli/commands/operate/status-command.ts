@@ -73,7 +73,7 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
 type HeldTexts = Pick<typeof import('../../../operations/status.ts'), 'heldText' | 'HELD_HINT'>;
 
 function describe(status: WorkspaceStatus, texts: HeldTexts): string {
-  const { workspace, folder, owner, asOf, stale, bytes, jobs, progress, data, verdict } = status;
+  const { workspace, folder, owner, asOf, stale, bytes, jobs, destinations, progress, data, verdict } = status;
   const lines = [`${workspace}: ${WORDS[verdict.level]}`, ...describeVerdict(verdict), `  folder       ${folder}`];
   const add = (label: string, text: string): void => {
     lines.push(`  ${label.padEnd(12)} ${visibleLine(text)}`);
@@ -91,7 +91,16 @@ function describe(status: WorkspaceStatus, texts: HeldTexts): string {
     const why = steps.find(({ status: of, error }) => of === ended && ended !== 'done' && error !== null);
     add('job', `${job} ${ended} at ${toMinute(startedAt)}${why === undefined ? '' : `: ${why.step}: ${why.error}`}`);
   }
+  for (const one of destinations) add('destination', `${one.name}: ${describeDestination(one)}`);
   return lines.join('\n');
+}
+
+function describeDestination({ last, next }: WorkspaceStatus['destinations'][number]): string {
+  const failure =
+    last === null || last.error === null ? '' : `; the load at ${toMinute(last.at)} failed: ${last.error}`;
+  if (last?.loadedAt == null) return `not loaded yet${failure}`;
+  const state = next === 'changes' ? ', older than the replica' : next === 'nothing' ? ', up to date' : '';
+  return `${plural(last.rows ?? 0, 'row')} at ${toMinute(last.loadedAt)}${state}${failure}`;
 }
 
 function describeVerdict({ findings }: Verdict): string[] {

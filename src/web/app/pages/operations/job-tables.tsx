@@ -100,6 +100,36 @@ export function JobTable({
   );
 }
 
+const NEXT = { everything: 'loads everything', changes: 'loads changes', nothing: 'has nothing to load' };
+
+/** The destinations and their last loads. */
+export function DestinationTable({ destinations }: Pick<OperationsReport, 'destinations'>): JSX.Element {
+  return (
+    <PlainTable
+      caption="Destinations"
+      columns={['Destination', 'Last load', '#Rows', '#Data version', 'Next load']}
+      rows={destinations.map(({ name, last, next }) => [
+        last === null ? name : `${name} (${last.kind})`,
+        last === null ? (
+          'never'
+        ) : (
+          <div key="last">
+            <Result status={last.error === null ? 'done' : 'failed'} error={last.error} /> <Age time={last.at} />
+            {last.error !== null && last.loadedAt !== null && (
+              <div class="quiet">
+                loaded before: <Age time={last.loadedAt} />
+              </div>
+            )}
+          </div>
+        ),
+        last?.rows == null ? '' : grouped(last.rows),
+        last?.dataVersion == null ? '' : grouped(last.dataVersion),
+        next === null ? '' : NEXT[next],
+      ])}
+    />
+  );
+}
+
 /** The keys of this server. Their texts are not known. */
 export function KeyTable({ keys, now }: Pick<OperationsReport, 'keys' | 'now'>): JSX.Element {
   if (keys === null) return <Marked level="problem">The key file is damaged: all API keys are rejected.</Marked>;

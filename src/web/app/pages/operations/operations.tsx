@@ -9,7 +9,7 @@ import { useLive } from '../../state/live.tsx';
 import { DayCalendar } from './day-calendar.tsx';
 import { DriftList } from './drift-list.tsx';
 import { Freshness, freshnessLine } from './freshness-table.tsx';
-import { JobTable, KeyTable, RunTable } from './job-tables.tsx';
+import { DestinationTable, JobTable, KeyTable, RunTable } from './job-tables.tsx';
 import { PointList, pointsLine } from './point-list.tsx';
 import { HourOfRequests } from './request-hour.tsx';
 import { SnapshotList } from './snapshot-list.tsx';
@@ -62,7 +62,7 @@ export default function Operations(): JSX.Element {
 }
 
 function Details({ report }: { readonly report: OperationsReport }): JSX.Element {
-  const { copy, jobs, keys, snapshots, bytes, budget } = report;
+  const { copy, jobs, destinations, keys, snapshots, bytes, budget } = report;
   const empty = <p class="quiet">{emptyText(report)}</p>;
   const quarantined = copy?.status.quarantined ?? 0;
   const drift = copy?.status.drift.filter(({ isNew }) => isNew).length ?? 0;
@@ -98,6 +98,11 @@ function Details({ report }: { readonly report: OperationsReport }): JSX.Element
       <Folded id="jobs" title="Jobs" line={`${jobs.filter(({ enabled }) => enabled).length} turned on`}>
         <JobTable jobs={jobs} runsJobs={report.runsJobs} />
       </Folded>
+      {destinations.length > 0 && (
+        <Folded id="destinations" title="Destinations" line={destinationsLine(destinations)}>
+          <DestinationTable destinations={destinations} />
+        </Folded>
+      )}
       <Folded id="keys" title="Keys" line={keys === null ? 'the key file is damaged' : `${keys.length}`}>
         <KeyTable keys={keys} now={report.now} />
       </Folded>
@@ -125,6 +130,13 @@ function Folded({ id, title, line, children }: FoldedProps): JSX.Element {
       <div class="folded-body">{children}</div>
     </details>
   );
+}
+
+function destinationsLine(destinations: OperationsReport['destinations']): string {
+  const count = (is: (one: (typeof destinations)[number]) => boolean): number => destinations.filter(is).length;
+  const failed = count(({ last }) => last !== null && last.error !== null);
+  const current = count(({ last, next }) => last?.error === null && next === 'nothing');
+  return `${current} of ${destinations.length} up to date${failed === 0 ? '' : `, ${failed} failed`}`;
 }
 
 function daysLine({ copy }: OperationsReport): string {
