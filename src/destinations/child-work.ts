@@ -147,14 +147,16 @@ async function readWarehouseId(query: Query): Promise<string> {
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** DuckDB's words around the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
+/** Messages of PostgreSQL, whose full disk is not one of this machine. */
+const OF_SERVER = /\b(ERROR|FATAL): /;
 /** Messages of DuckDB about another process that writes or reads at the same time. */
 const CONFLICTS =
   /could not serialize|Failed to commit(?!.* Iceberg)|Conflict_409|database is locked|duplicate key|Could not set lock/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);
-  if (COMPLETE.includes(code)) return new SightlineError(code, message);
   const told = firstLine(thrown).replace(WRAPPED, '');
+  if (COMPLETE.includes(code) && !OF_SERVER.test(told)) return new SightlineError(code, message);
   const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), told);
   const other = CONFLICTS.test(plain) ? CONFLICT : '';
   return new SightlineError('destination_failed', `${other}${plain}`);

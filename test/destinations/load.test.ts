@@ -4,6 +4,8 @@ import { describe, expect, onTestFinished, type TestContext, test } from 'vitest
 import { tableAt } from '../../src/destinations/kinds.ts';
 import type { LoadTable } from '../../src/destinations/load-tables.ts';
 import { countOf, IS_ENDURANCE } from '../support/counts.ts';
+import { queryAt } from '../support/postgres.ts';
+import { smallDisk } from '../support/small-disk.ts';
 import { postgresFor } from '../support/test-postgres.ts';
 import { commitsApart } from './apart-catalog.ts';
 import { KINDS, openPlace as openAt, type Place, shareCatalog, TABLE } from './places.ts';
@@ -12,6 +14,8 @@ const LOADS = countOf(2, 20);
 const KILLS = countOf(2, 20);
 /** Rows of a load that is killed, and of loads at the same time. */
 const MANY = countOf(5_000, 20_000);
+/** Size of a disk that becomes full. */
+const DISK_BYTES = 64_000_000;
 /** Loads at the same time. */
 const CROWD = countOf(2, 3);
 /** Loads that fail between two tables. */
@@ -24,10 +28,12 @@ const ALTERING: readonly string[] = IS_ENDURANCE
 const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'ducklake in postgres', 'iceberg'];
 /** Kinds with a schema for each workspace: a file, and a server with its own SQL. */
 const DIVIDED = IS_ENDURANCE ? KINDS.filter((kind) => kind !== 'sqlite') : (['duckdb', 'postgres'] as const);
+/** Kinds that write files. */
+const FILES = ['duckdb', 'sqlite', 'ducklake'] as const;
 
 const catalog = shareCatalog();
-const openPlace = (kind: (typeof KINDS)[number], context: TestContext): Promise<Place> =>
-  openAt(kind, context, catalog);
+const openPlace = (kind: (typeof KINDS)[number], context: TestContext, disk?: string): Promise<Place> =>
+  openAt(kind, context, catalog, disk);
 
 /** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
 const row = fc.record({
@@ -255,6 +261,81 @@ test('a destination that cannot be reached is named without its password', async
   });
   await expect(away).rejects.not.toThrow('wr0ng-password');
 });
+
+const ON_INSERT = 'BEFORE INSERT ON sightline.things FOR EACH ROW EXECUTE FUNCTION sightline.fail()';
+const failing = (body: string): string =>
+  `CREATE FUNCTION sightline.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN NEW; END $$;
+   CREATE TRIGGER failing ${ON_INSERT}`;
+const REPAIRED = 'DROP FUNCTION sightline.fail() CASCADE';
+
+test.for([
+  [
+    'is full',
+    failing(`RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'`),
+    REPAIRED,
+    'No space left on device',
+  ],
+  ['ends in the middle', failing('PERFORM pg_terminate_backend(pg_backend_pid())'), REPAIRED, 'terminating connection'],
+  [
+    'is read-only',
+    `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
+    `BEGIN READ WRITE;
+     DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$;
+     COMMIT`,
+    'read-only transaction',
+  ],
+] as const)(
+  'a load into a PostgreSQL server that %s writes nothing, and the next one is exact',
+  async ([_fault, fault, repair, message], context) => {
+    const place = await openPlace('postgres', context);
+    const run = (sql: string) => queryAt('url' in place.target ? place.target.url : '', sql);
+    await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'old'), ('${idOf(2)}', 'gone')`);
+    await place.load();
+    const before = await place.loaded();
+    await run(fault);
+    await place.change(
+      `UPDATE things SET words = 'new' WHERE words = 'old'`,
+      `DELETE FROM things WHERE words = 'gone'`,
+      `INSERT INTO things (id) VALUES ('${idOf(3)}')`,
+    );
+    await expect(place.load()).rejects.toMatchObject({
+      code: 'destination_failed',
+      message: expect.stringContaining(message),
+    });
+    expect(await place.loaded()).toEqual(before);
+    await run(repair);
+    await place.load();
+    await expectEqual(place);
+  },
+);
+
+test.for(FILES)(
+  'a load into a %s file on a full or read-only disk writes nothing, and the next one is exact',
+  async (kind, context) => {
+    const disk = await smallDisk(DISK_BYTES);
+    if (disk === null) return context.skip();
+    const place = await openPlace(kind, context, disk.folder);
+    await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'old')`);
+    await place.load();
+    const before = await place.loaded();
+    await place.change(
+      `DELETE FROM things`,
+      `INSERT INTO things (id, words) SELECT gen_random_uuid(), sha256(CAST(range AS VARCHAR)) FROM range(${MANY})`,
+    );
+    for (const fault of ['full', 'read-only'] as const) {
+      if (fault === 'full') disk.leave(100_000);
+      else disk.remount('ro');
+      await expect(place.load()).rejects.toMatchObject({
+        code: expect.stringMatching(/^(destination_failed|disk_full)$/),
+      });
+      disk.remount('rw');
+      expect(await place.loaded()).toEqual(before);
+    }
+    disk.leave(DISK_BYTES);
+    await place.load();
+    await expectEqual(place);
+  },
+);
 
 test('a PostgreSQL database with another encoding than UTF8 is refused', async (context) => {
   const place = await openPlace('postgres', context);

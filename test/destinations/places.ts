@@ -94,17 +94,22 @@ export function openTarget(kind: (typeof HOME_KINDS)[number], context: TestConte
   return openAny(kind, context, () => expect.fail('an Iceberg catalog cannot be a home'));
 }
 
-async function openAny(kind: Kind, context: TestContext, catalogFor: CatalogFor) {
+async function openAny(kind: Kind, context: TestContext, catalogFor: CatalogFor, disk?: string) {
   const found = kind === 'duckdb' ? { folder: '' } : await fetchExtensions();
   if (typeof found === 'string') return context.skip(`${NOT_TRIED}${found}`);
   const folder = await temporaryFolder();
-  const target = await targetOf(kind, folder, context, catalogFor);
+  const target = await targetOf(kind, disk ?? folder, context, catalogFor);
   return { folder, target, extensions: { path: found.folder, isGiven: true } };
 }
 
-/** Opens an empty destination and a source with no rows, or skips the test. */
-export async function openPlace(kind: Kind, context: TestContext, catalogFor: CatalogFor): Promise<Place> {
-  const { folder, target, extensions } = await openAny(kind, context, catalogFor);
+/** Opens an empty destination, with its files in `disk`, and a source with no rows, or skips the test. */
+export async function openPlace(
+  kind: Kind,
+  context: TestContext,
+  catalogFor: CatalogFor,
+  disk?: string,
+): Promise<Place> {
+  const { folder, target, extensions } = await openAny(kind, context, catalogFor, disk);
   const replica = join(folder, 'replica.duckdb');
   const withFile = async (statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(replica);

@@ -54,10 +54,10 @@ export async function openPostgres(): Promise<TestPostgres | string> {
   if (typeof server === 'string') return server;
   const admin = urlOf(server.port, 'postgres');
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`;
-  await query(admin, `CREATE DATABASE ${name}`);
+  await queryAt(admin, `CREATE DATABASE ${name}`);
   return {
     ...databaseAt(server.port, name),
-    close: async () => void (await query(admin, `DROP DATABASE ${name} WITH (FORCE)`)),
+    close: async () => void (await queryAt(admin, `DROP DATABASE ${name} WITH (FORCE)`)),
   };
 }
 
@@ -98,7 +98,7 @@ function databaseAt(port: number, name: string): Pick<TestPostgres, 'url' | 'run
   return {
     url: (searchPath) =>
       searchPath === undefined ? base : `${base}?options=${encodeURIComponent(`-c search_path=${searchPath}`)}`,
-    run: (text) => query(base, text),
+    run: (text) => queryAt(base, text),
   };
 }
 
@@ -106,7 +106,8 @@ function urlOf(port: number, database: string): string {
   return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
 }
 
-async function query(connectionString: string, text: string): Promise<pg.QueryResult> {
+/** Runs statements on a database. */
+export async function queryAt(connectionString: string, text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
@@ -227,7 +228,7 @@ async function start({ bin, user }: Programs, folder: string, port: number): Pro
   for (let waitedMs = 0; waitedMs < START_MS_MAX; waitedMs += POLL_MS) {
     const isReady = await Promise.race([
       ended,
-      query(urlOf(port, 'postgres'), 'SELECT 1').then(
+      queryAt(urlOf(port, 'postgres'), 'SELECT 1').then(
         () => true,
         () => false,
       ),

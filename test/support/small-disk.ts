@@ -16,6 +16,8 @@ export interface SmallDisk {
   readonly folder: string;
   /** Leaves this many bytes free. Does not write, so it works while another process uses the disk. */
   leave(freeBytes: number): void;
+  /** Makes it read-only, or writable again. */
+  remount(mode: 'ro' | 'rw'): void;
 }
 
 /** Mounts a file system of `bytes`. Prints NOT TRIED and returns null if the machine does not allow it. */
@@ -33,7 +35,8 @@ export async function smallDisk(bytes: number): Promise<SmallDisk | null> {
     const size = (blocks - bfree) * bsize + freeBytes;
     execFileSync(tools.mount, ['-o', `remount,size=${size}`, folder]);
   };
-  return { folder, leave };
+  const remount = (mode: 'ro' | 'rw'): void => void execFileSync(tools.mount, ['-o', `remount,${mode}`, folder]);
+  return { folder, leave, remount };
 }
 
 // The kernel may release a closed file later, so a busy file system without open files is tried again.
