@@ -89,11 +89,11 @@ async function render(result: StepResult, json: boolean): Promise<PerformedStep[
       return { destinations: [...result.loads] };
     case 'files':
       return (await import('./output/export-summary.ts')).renderFiles(result.exported, false, json);
-    case 'held export': {
-      const { HELD_HINT } = await import('../operations/status.ts');
-      const { held, error: message } = result;
-      say(`${message}\n${HELD_HINT}`);
-      return { held, error: { code: 'deletions_held', message, hint: HELD_HINT } };
+    case 'unconfirmed export': {
+      const { CONFIRM_HINT } = await import('../operations/status.ts');
+      const { deletions, error: message } = result;
+      say(`${message}\n${CONFIRM_HINT}`);
+      return { deletions, error: { code: 'deletions_unconfirmed', message, hint: CONFIRM_HINT } };
     }
     case 'report':
       return (await import('./commands/use/report-command.ts')).renderReports(result.reports, json);

@@ -13,8 +13,8 @@ import { readKeyFile } from '../session/stored-keys.ts';
 import { layoutOf } from '../snapshot/layout.ts';
 import { readProgress, runningSync } from '../sync/progress-file.ts';
 import type { Query } from '../warehouse/database.ts';
-import { type HeldDeletionRow, readHeldDeletions } from '../warehouse/ledger/held-deletions.ts';
 import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
+import { type UnconfirmedDeletion, readUnconfirmedDeletions } from '../warehouse/ledger/unconfirmed-deletions.ts';
 import { readLastActivity, readStatus, warehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
 import { jobLines } from './jobs/job-list.ts';
@@ -34,7 +34,7 @@ export const workspaceStatus = z.object({
     .describe('the process that has the warehouse open for writing'),
   asOf: time.nullable().describe('time of the last request or run in these data'),
   stale: z.boolean().describe('whether the live file has newer data'),
-  bytes: z.object({ warehouse: number, copy: number, snapshots: number, all: number }),
+  bytes: z.object({ warehouse: number, replica: number, snapshots: number, all: number }),
   jobs: z.array(runSchema).describe('the last run of each job'),
   destinations: z.array(destinationState),
   verdict,
@@ -53,7 +53,7 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
   const snapshots = sizeOf(layout.snapshots, counted);
   const bytes = {
     warehouse: sizeOf(layout.warehouse, counted) + sizeOf(`${layout.warehouse}.wal`, counted),
-    copy: sizeOf(layout.analytics, counted),
+    replica: sizeOf(layout.analytics, counted),
     snapshots,
     all: sizeOf(config.folder, new Set()),
   };
@@ -75,7 +75,7 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     const isActive = progress !== null || owner !== null;
     const data = { ...status, lastRun: status.lastRun === null ? null : withDerivedEnd(status.lastRun, isActive) };
     const destinations = await readDestinations(config, status.dataVersion);
-    const judged = verdictOf({ ...facts, copy: 'current', why: null, status: data });
+    const judged = verdictOf({ ...facts, replica: 'current', why: null, status: data });
     return { ...beside, destinations, verdict: judged, asOf, stale, data };
   } catch (thrown) {
     const isFirst = thrown instanceof SightlineError && thrown.code === 'no_data' && owner !== null;
@@ -83,7 +83,7 @@ export async function readWorkspaceStatus(config: WorkspaceConfig, clock: Clock)
     return {
       ...beside,
       destinations: await readDestinations(config, null),
-      verdict: verdictOf({ ...facts, copy: 'none', why: null, status: null }),
+      verdict: verdictOf({ ...facts, replica: 'none', why: null, status: null }),
       asOf: null,
       stale: false,
       data: null,
@@ -110,7 +110,7 @@ export async function readNewestRuns<T extends { readonly status: string; readon
 export async function readLiveFacts(
   config: WorkspaceConfig,
   nowMs: number,
-): Promise<Omit<Facts, 'copy' | 'why' | 'status'>> {
+): Promise<Omit<Facts, 'replica' | 'why' | 'status'>> {
   const { folder, name: workspace } = config;
   const [progress, owner, jobs] = await Promise.all([
     readProgress(folder, nowMs),
@@ -130,19 +130,19 @@ function readKeys(folder: string): Facts['keys'] {
 }
 
 /** Reads the mass deletions that await confirmation. Throws `no_data`. */
-export async function readHeld(config: WorkspaceConfig): Promise<HeldDeletionRow[]> {
-  return (await readNewestReplica(config, readHeldDeletions)).value;
+export async function readUnconfirmed(config: WorkspaceConfig): Promise<UnconfirmedDeletion[]> {
+  return (await readNewestReplica(config, readUnconfirmedDeletions)).value;
 }
 
 /** Describes a mass deletion that awaits confirmation. */
-export function heldText({ resource, brandId, table, before, lost }: HeldDeletionRow): string {
+export function unconfirmedText({ resource, brandId, table, before, lost }: UnconfirmedDeletion): string {
   const [gone, all] = [lost, before].map((rows) => rows.toLocaleString('en-US'));
   const scope = brandId === null ? resource : `${resource} of brand ${brandId}`;
   return `upstream no longer lists ${gone} of ${all} stored rows of ${table} (${scope}); the rows are kept`;
 }
 
 /** Next step for a mass deletion that awaits confirmation. */
-export const HELD_HINT =
+export const CONFIRM_HINT =
   'If the rows were deleted upstream, run `sightline sync --accept-deletions`. Otherwise no action is needed once a sync lists them again.';
 
 /** A value read from the newest readable data. */

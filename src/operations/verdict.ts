@@ -45,7 +45,7 @@ export type ReplicaState = 'none' | 'unreadable' | 'outdated' | 'current';
 export interface Facts {
   readonly nowMs: number;
   readonly workspace: string;
-  readonly copy: ReplicaState;
+  readonly replica: ReplicaState;
   /** Reason why the replica cannot be read; null if it can. */
   readonly why: string | null;
   readonly status: WarehouseStatus | null;
@@ -71,7 +71,7 @@ const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
  * Consequences are listed with their cause: a rejected key is one finding, with the stale data and the failed job below it.
  */
 export function verdictOf(facts: Facts): Verdict {
-  const found = [...ofCopy(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
+  const found = [...ofReplica(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
   const { progress, status } = facts;
   if (progress !== null && found.every(({ level }) => level !== 'busy')) {
     found.push({ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: [] });
@@ -89,8 +89,8 @@ export function verdictOf(facts: Facts): Verdict {
   return { level: first?.level ?? 'attention', sentence: first?.sentence ?? 'No data synced yet.', findings };
 }
 
-function ofCopy({ copy, why, progress, status }: Facts): Finding[] {
-  switch (copy) {
+function ofReplica({ replica, why, progress, status }: Facts): Finding[] {
+  switch (replica) {
     case 'none':
       return progress === null
         ? [attention('replica', 'No data synced yet.', 'sync')]
@@ -131,7 +131,7 @@ function ofData(facts: Facts): Finding[] {
     const what = retried === 1 ? '1 day differs' : `${retried} days differ`;
     found.push(attention('data', `${what} from upstream's day counts; the next syncs retry.`, 'status'));
   }
-  for (const { resource, lost, before } of status.heldDeletions) {
+  for (const { resource, lost, before } of status.unconfirmedDeletions) {
     const what = `Upstream no longer lists ${lost} of ${before} stored rows of ${resource}; they are kept until you confirm.`;
     found.push(attention('data', what, 'sync --accept-deletions'));
   }

@@ -182,8 +182,8 @@ function rangesToRepair(brands: readonly BrandVerification[]): Repaired[] {
 
 function toVerified({ brandId, days, ranges }: BrandVerification) {
   const [first, last] = [days[0], days.at(-1)];
-  const rows = days.flatMap(({ day, status, upstream, held, differences }): Verified[] => [
-    { day, measure: null, subject: status, upstream, held, agrees: toVerdict(status) },
+  const rows = days.flatMap(({ day, status, upstream, stored, differences }): Verified[] => [
+    { day, measure: null, subject: status, upstream, stored, agrees: toVerdict(status) },
     ...differences.slice(0, KEPT_MAX).map((difference) => ({ day, ...difference, agrees: toVerdict(status) })),
   ]);
   const overRanges = ranges.flatMap(({ report, from, to, status, compared, differences }): Verified[] => [
@@ -192,15 +192,15 @@ function toVerified({ brandId, days, ranges }: BrandVerification) {
       measure: report,
       subject: `${from} to ${to}`,
       upstream: compared,
-      held: compared,
+      stored: compared,
       agrees: toVerdict(status),
     },
-    ...differences.slice(0, KEPT_MAX).map(({ measure, subject, upstream, held }) => ({
+    ...differences.slice(0, KEPT_MAX).map(({ measure, subject, upstream, stored }) => ({
       day: null,
       measure: `${report} ${measure}`,
       subject,
       upstream,
-      held,
+      stored,
       agrees: toVerdict(status),
     })),
   ]);

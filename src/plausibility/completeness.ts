@@ -19,7 +19,7 @@ const PERMANENT_DAYS_MIN = 5;
 export interface ComparedDay {
   readonly day: string;
   readonly upstream: number;
-  readonly held: number;
+  readonly stored: number;
   /** True if every number that upstream reports for the day equals the number computed from the stored rows. */
   readonly agreed: boolean;
 }
@@ -29,9 +29,9 @@ export interface ComparedDay {
  * today is proven if no counted row is missing. Yesterday is proven if more rows are stored than counted; its counts must
  * agree a day later.
  */
-export function isProven({ day, upstream, held, agreed }: ComparedDay, today: string): boolean {
-  if (agreed || (day >= today && held >= upstream)) return true;
-  return day >= addDays(today, -COUNTS_LAG_DAYS) && held > upstream;
+export function isProven({ day, upstream, stored, agreed }: ComparedDay, today: string): boolean {
+  if (agreed || (day >= today && stored >= upstream)) return true;
+  return day >= addDays(today, -COUNTS_LAG_DAYS) && stored > upstream;
 }
 
 /** Returns when to read a day again after `tries` runs without success, in epoch milliseconds. */
@@ -44,10 +44,10 @@ export function nextRetryAt(tries: number, nowMs: number): number {
  * otherwise than it lists them, so each new day would make four runs partial.
  */
 export function createUsualCheck(
-  permanent: readonly Pick<ComparedDay, 'upstream' | 'held'>[],
-): (day: Pick<ComparedDay, 'upstream' | 'held'>) => boolean {
+  permanent: readonly Pick<ComparedDay, 'upstream' | 'stored'>[],
+): (day: Pick<ComparedDay, 'upstream' | 'stored'>) => boolean {
   if (permanent.length < PERMANENT_DAYS_MIN) return () => false;
-  const differences = permanent.map(({ upstream, held }) => upstream - held);
+  const differences = permanent.map(({ upstream, stored }) => upstream - stored);
   const [least, most] = [Math.min(...differences), Math.max(...differences)];
-  return ({ upstream, held }) => least <= upstream - held && upstream - held <= most;
+  return ({ upstream, stored }) => least <= upstream - stored && upstream - stored <= most;
 }

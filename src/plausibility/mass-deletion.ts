@@ -63,11 +63,11 @@ export function daysToKeep(
 /** Returns true if the day counts of a list dropped by more than one read may delete. */
 export function hasDropped(
   resource: Pick<ResourceDeclaration, 'change' | 'maxLoss'>,
-  days: readonly { readonly upstream: number; readonly held: number }[],
+  days: readonly { readonly upstream: number; readonly stored: number }[],
 ): boolean {
-  const before = days.reduce((sum, { held }) => sum + held, 0);
+  const before = days.reduce((sum, { stored }) => sum + stored, 0);
   return isMassDeletion(resource, {
     before,
-    lost: days.reduce((sum, day) => sum + Math.max(0, day.held - day.upstream), 0),
+    lost: days.reduce((sum, day) => sum + Math.max(0, day.stored - day.upstream), 0),
   });
 }

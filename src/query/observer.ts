@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { dayOf } from '../contract/time.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { ServedReplica } from './open-replica.ts';
-import { type ReplicaReport, readCopy } from './replica-report.ts';
+import { type ReplicaReport, readReplicaReport } from './replica-report.ts';
 import { type Figures, readFigures } from './run-figures.ts';
 import type { Service } from './service.ts';
 
@@ -39,7 +39,7 @@ export interface Surroundings {
 export interface Monitored {
   readonly workspace: string;
   /** Path of the replica. */
-  readonly copy: string;
+  readonly path: string;
   surroundings(): Promise<Surroundings>;
 }
 
@@ -48,22 +48,22 @@ export interface Observation {
   /** Whether the replica can be read; if it is damaged, the numbers come from the previous one. */
   readonly isReadable: boolean;
   /** Null if there is no readable replica. */
-  readonly copy: { readonly report: ReplicaReport; readonly figures: Figures } | null;
+  readonly replica: { readonly report: ReplicaReport; readonly figures: Figures } | null;
   readonly surroundings: Surroundings;
 }
 
 /** Creates a function that reads the monitored values. Values of the replica are read once per replica and day. */
 export function createObserver(service: Service, monitored: Monitored, clock: Clock): () => Promise<Observation> {
-  const known = new WeakMap<ServedReplica, { readonly day: string; readonly read: Promise<Observation['copy']> }>();
+  const known = new WeakMap<ServedReplica, { readonly day: string; readonly read: Promise<Observation['replica']> }>();
   // The file from which each replica was opened. If it differs from the current file, the last readable replica is in
   // use.
   const files = new WeakMap<ServedReplica, string>();
-  const readOnce = (replica: ServedReplica): Promise<Observation['copy']> => {
+  const readOnce = (replica: ServedReplica): Promise<Observation['replica']> => {
     const day = dayOf(clock.now());
     const earlier = known.get(replica);
     if (earlier?.day === day) return earlier.read;
     const read = (async () => ({
-      report: await readCopy(replica, service.catalogue, clock.now()),
+      report: await readReplicaReport(replica, service.catalogue, clock.now()),
       figures: await readFigures(replica, service.catalogue),
     }))();
     known.set(replica, { day, read });
@@ -73,15 +73,15 @@ export function createObserver(service: Service, monitored: Monitored, clock: Cl
   return async () => {
     const surroundings = await monitored.surroundings();
     try {
-      const file = identityOf(monitored.copy);
+      const file = identityOf(monitored.path);
       const replica = await service.newest();
       // If a publish happens between the two stats, the file is ambiguous; the next call resolves it.
-      if (!files.has(replica) && identityOf(monitored.copy) === file) files.set(replica, file);
+      if (!files.has(replica) && identityOf(monitored.path) === file) files.set(replica, file);
       const isReadable = file !== '' && (files.get(replica) ?? file) === file;
-      return { isReadable, copy: await readOnce(replica), surroundings };
+      return { isReadable, replica: await readOnce(replica), surroundings };
     } catch {
       // Report the replica as unreadable instead of failing.
-      return { isReadable: false, copy: null, surroundings };
+      return { isReadable: false, replica: null, surroundings };
     }
   };
 }

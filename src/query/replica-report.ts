@@ -60,7 +60,7 @@ export interface ReplicaReport {
 }
 
 /** Reads the report of a replica. `nowMs` determines which days are over, and the last hour. */
-export function readCopy(replica: ServedReplica, catalogue: Catalogue, nowMs: number): Promise<ReplicaReport> {
+export function readReplicaReport(replica: ServedReplica, catalogue: Catalogue, nowMs: number): Promise<ReplicaReport> {
   return replica.replica.work(async (query) => {
     const status = await readStatus(query, catalogue, nowMs);
     const shown = status.brands.slice(0, BRANDS_MAX);

@@ -35,7 +35,7 @@ export function monitoredOf(config: WorkspaceConfig, clock: Clock, readBudget: R
     const live = sizeOf(layout.warehouse, counted) + sizeOf(`${layout.warehouse}.wal`, counted);
     const bytes = new Map([
       ['warehouse', live],
-      ['copy', sizeOf(layout.analytics, counted)],
+      ['replica', sizeOf(layout.analytics, counted)],
       ['snapshots', sizeOf(layout.snapshots, counted)],
       ['raw', sizeOf(layout.raw, counted)],
     ]);
@@ -57,7 +57,7 @@ export function monitoredOf(config: WorkspaceConfig, clock: Clock, readBudget: R
     const jobs = jobsOf(config).map((job) => figuresOf(job, runs, settled.get(job.name), nowMs, progress !== null));
     return { progress, jobs, budget: await readBudget(), ...(await sizes.read) };
   };
-  return { workspace: config.name, copy: layout.analytics, surroundings };
+  return { workspace: config.name, path: layout.analytics, surroundings };
 }
 
 function changedAt(path: string): number {

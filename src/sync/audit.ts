@@ -5,10 +5,10 @@ import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
 import type { ListedBrand } from '../warehouse/brand-list.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/audits.ts';
-import { writeHeldDeletion } from '../warehouse/ledger/held-deletions.ts';
 import { toTimestampText } from '../warehouse/ledger/ledger.ts';
 import { readRangesOf, readSlicesOf } from '../warehouse/ledger/slice-state.ts';
-import { heldTrouble } from './confirm-deletions.ts';
+import { writeUnconfirmedDeletion } from '../warehouse/ledger/unconfirmed-deletions.ts';
+import { unconfirmedTrouble } from './confirm-deletions.ts';
 import { coveredBy, type PlanContext } from './plan/plan-context.ts';
 import { countDays, type NextWindow } from './plan/plan-next.ts';
 import { planRereads, REREAD_AFTER_MS, type ReadDays } from './plan/plan-rereads.ts';
@@ -207,7 +207,7 @@ async function keepAudits(
       day,
       agreed: true,
       upstream: 0,
-      held: 0,
+      stored: 0,
       figures: '',
       mark: null,
       tries: 0,
@@ -226,16 +226,16 @@ async function report(
 ): Promise<void> {
   const slice = { id: `${resource.name} brand=${brand.id}`, resource: resource.name, fixed: { brand_id: brand.id } };
   const lost = [...lackingDays(resource.name, brand.id).values()].reduce((sum, rows) => sum + rows, 0);
-  const held = {
+  const loss = {
     table: resource.derived[0]?.name ?? resource.name,
-    before: days.reduce((sum, day) => sum + day.held, 0),
+    before: days.reduce((sum, day) => sum + day.stored, 0),
     lost,
   };
-  if (hasDropped(resource, days) && isMassDeletion(resource, held)) {
+  if (hasDropped(resource, days) && isMassDeletion(resource, loss)) {
     await database.transaction((session) =>
-      writeHeldDeletion(session, runId, slice, held, toTimestampText(context.now)),
+      writeUnconfirmedDeletion(session, runId, slice, loss, toTimestampText(context.now)),
     );
-    stats.unproven(heldTrouble(slice, held));
+    stats.unproven(unconfirmedTrouble(slice, loss));
     return;
   }
   const open = days.filter((day) => isOpen(day) && isAsked(day, context)).map(({ day }) => day);
@@ -259,11 +259,11 @@ async function report(
 }
 
 function daysText(audits: readonly Audit[]): string {
-  const named = audits.slice(0, NAMED_MAX).map(({ day, upstream, held }) => {
+  const named = audits.slice(0, NAMED_MAX).map(({ day, upstream, stored }) => {
     const figures =
-      upstream === held
+      upstream === stored
         ? `${upstream} counted and stored, other figures differ`
-        : `${upstream} counted, ${held} stored`;
+        : `${upstream} counted, ${stored} stored`;
     return `${day} (${figures})`;
   });
   const more = audits.length > NAMED_MAX ? ` and ${audits.length - NAMED_MAX} more` : '';

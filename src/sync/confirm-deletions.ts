@@ -4,7 +4,7 @@ import type { ResourceTable } from '../contract/tables.ts';
 import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { Client } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
-import type { HeldRows } from '../warehouse/write/page-commit.ts';
+import type { UnconfirmedRows } from '../warehouse/write/page-commit.ts';
 import type { RequestLog } from './request-log.ts';
 import { type ParameterNames, type Slice, slicesOf } from './slice.ts';
 import type { SyncStats, Trouble } from './sync-stats.ts';
@@ -25,11 +25,11 @@ export interface DeletionParts {
 }
 
 /**
- * Confirms deletions that a list implies and that were held back: a mass deletion, because the list may be truncated, and any deletion
+ * Confirms deletions that a list implies but does not prove: a mass deletion, because the list may be truncated, and any deletion
  * from several pages, because the list may have changed in between. Reads the list with `readAgain` until two reads lack the same rows,
  * and then without a guard if each lost member returns 404. Rows that stay are a failure of the run.
  */
-export async function confirmDeletions<T extends { readonly held: readonly HeldRows[] }>(
+export async function confirmDeletions<T extends { readonly unconfirmed: readonly UnconfirmedRows[] }>(
   parts: DeletionParts,
   slice: Slice,
   first: T,
@@ -40,32 +40,35 @@ export async function confirmDeletions<T extends { readonly held: readonly HeldR
   if (guard === null || guard.counts !== null) return first;
   let result = first;
   let isSame = false;
-  for (let reads = 1; result.held.length > 0 && !isSame && reads < READS_MAX; reads += 1) {
-    const lackedBefore = keysOf(result.held);
+  for (let reads = 1; result.unconfirmed.length > 0 && !isSame && reads < READS_MAX; reads += 1) {
+    const lackedBefore = keysOf(result.unconfirmed);
     result = await readAgain({ ...slice, guard: { ...guard, lackedBefore } });
-    isSame = isDeepStrictEqual(keysOf(result.held), lackedBefore);
+    isSame = isDeepStrictEqual(keysOf(result.unconfirmed), lackedBefore);
   }
-  if (result.held.length > 0 && (await areGone(parts, slice, result.held, names))) {
+  if (result.unconfirmed.length > 0 && (await areGone(parts, slice, result.unconfirmed, names))) {
     result = await readAgain({ ...slice, guard: null });
   }
-  for (const { table, before, lost } of result.held) parts.stats.unproven(heldTrouble(slice, { table, before, lost }));
+  for (const { table, before, lost } of result.unconfirmed)
+    parts.stats.unproven(unconfirmedTrouble(slice, { table, before, lost }));
   return result;
 }
 
-function keysOf(held: readonly HeldRows[]): Record<string, string[]> {
-  return Object.fromEntries(held.map(({ table, keys }) => [table, keys.map((key) => JSON.stringify(key)).sort()]));
+function keysOf(unconfirmed: readonly UnconfirmedRows[]): Record<string, string[]> {
+  return Object.fromEntries(
+    unconfirmed.map(({ table, keys }) => [table, keys.map((key) => JSON.stringify(key)).sort()]),
+  );
 }
 
-// Returns whether each held member of a list returns 404.
+// Returns whether each member with an unconfirmed deletion returns 404.
 async function areGone(
   { catalogue, client, signal, log }: DeletionParts,
   slice: Slice,
-  held: readonly HeldRows[],
+  unconfirmed: readonly UnconfirmedRows[],
   names: ParameterNames,
 ): Promise<boolean> {
   const resource = catalogue.get(slice.resource);
   const [detail] = detailsOf(catalogue, resource.name);
-  const [loss] = held;
+  const [loss] = unconfirmed;
   if (resource.provides === undefined || detail === undefined || loss === undefined) return false;
   if (loss.lost === loss.before || loss.lost > MEMBERS_ASKED_MAX) return false;
   const table = resource.derived[0] as ResourceTable;
@@ -87,10 +90,10 @@ async function areGone(
   return true;
 }
 
-/** Returns the failure of a run that held back a mass deletion. */
-export function heldTrouble({ id }: Pick<Slice, 'id'>, { table, before, lost }: TableLoss): Trouble {
+/** Returns the failure of a run with an unconfirmed mass deletion. */
+export function unconfirmedTrouble({ id }: Pick<Slice, 'id'>, { table, before, lost }: TableLoss): Trouble {
   const message =
     `upstream no longer lists ${lost} of ${before} stored rows of ${table}; they stay. ` +
     'If upstream deleted them, run `sightline sync --accept-deletions`';
-  return { slice: id, code: 'deletions_held', message };
+  return { slice: id, code: 'deletions_unconfirmed', message };
 }

@@ -14,7 +14,7 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { type Page, walkPages } from '../upstream/page-chain.ts';
 import { quarantineIdentity } from '../warehouse/ledger/ledger.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
-import { type HeldRows, LossError, type PageAnswer } from '../warehouse/write/page-commit.ts';
+import { type UnconfirmedRows, LossError, type PageAnswer } from '../warehouse/write/page-commit.ts';
 import { type EndpointAdapter, FormChanged } from './adapt-endpoint.ts';
 import { commitPage, type PageDestinations, type ReceivedPage } from './commit-page.ts';
 import { confirmDeletions } from './confirm-deletions.ts';
@@ -128,7 +128,7 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
       result = await confirmDeletions(parts, slice, result, context.names, (list) => restart(list, { count: 0 }, rows));
       const days = lackingDays(slice.resource, slice.brandId);
       for (const day of days.keys()) if ((slice.from ?? '') <= day && day <= (slice.to ?? '')) days.delete(day);
-      for (const { days: held } of result.held) for (const [day, rows] of held) days.set(day, rows);
+      for (const { days: counted } of result.unconfirmed) for (const [day, rows] of counted) days.set(day, rows);
       stats.closed(slice, pages.count);
       return { date: result.date };
     },
@@ -154,7 +154,7 @@ function formedAnew(catalogue: Catalogue, slice: Slice, { names }: PlanContext):
 interface ReadResult {
   /** Upstream's time of the last response, epoch milliseconds. */
   readonly date: number;
-  readonly held: readonly HeldRows[];
+  readonly unconfirmed: readonly UnconfirmedRows[];
 }
 
 // Reads and commits the pages of a slice, from the state `from` to the end. `rows` is the number of rows of its last complete read.
@@ -171,7 +171,7 @@ function readPages(
     const list: ReadList = { repeats: await repeatsBefore(parts, resource, slice, from), state: from };
     const reading: Reading = { parts, slice, resource, list, pages, requests, refused: 0 };
     const checkOrder = createOrderCheck(slice.path, from);
-    let result: ReadResult = { date: clock.now(), held: [] };
+    let result: ReadResult = { date: clock.now(), unconfirmed: [] };
     try {
       for await (const page of walkSlice(parts, slice, list, onAttempt)) {
         const take = (read: ParsedPage) => takePage(reading, page, read, checkOrder);
@@ -222,7 +222,7 @@ async function commit({ parts, slice, pages, refused, requests }: Reading, page:
   );
   stats.page(slice, pages.count, committed.ended, committed);
   parts.onProgress?.(stats);
-  return { date: page.date, held: committed.held, ended: committed.ended };
+  return { date: page.date, unconfirmed: committed.unconfirmed, ended: committed.ended };
 }
 
 async function takePage(

@@ -11,7 +11,7 @@ const tables: Readonly<Record<string, string>> = {
   drift: 'Differences between the responses of upstream and the declarations; counted, never fatal.',
   echoed_days: 'Current days in the time zones of analytics properties, from which the zones are inferred.',
   endpoints: 'Endpoints in the OpenAPI document of upstream that no declaration describes.',
-  held_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
+  unconfirmed_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
   meta: 'The version of the tables in this schema.',
   quarantine: 'Items of upstream that could not be stored as rows, with the reason.',
@@ -53,7 +53,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     checked_at: 'Time of the day counts (UTC).',
     agreed: 'Whether all numbers that upstream reports for the day equal those of the stored rows.',
     upstream: 'Items of the day by the day counts.',
-    held: 'Stored items of the day.',
+    stored: 'Stored items of the day.',
     figures: 'Hash of the numbers of both sides; equal hashes are the same agreement or difference.',
     mark: 'Hash of the rows of both sides; the day is not compared again while it is unchanged.',
     tries: 'Runs that read the day while it differed; 0 or null if it agreed.',
@@ -117,10 +117,10 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     found_at: 'When the document first listed it (UTC).',
     changed_at: 'When its state or declaration last changed (UTC).',
   },
-  held_deletions: {
+  unconfirmed_deletions: {
     rows_before: 'Stored rows of the list.',
     rows_lost: 'Stored rows that upstream no longer lists.',
-    held_at: 'When upstream sent the list without them (UTC).',
+    missing_since: 'When upstream sent the list without them (UTC).',
   },
   listings: {
     table_name: 'Name of the table, with the values that select one of several lists of the table.',
@@ -182,7 +182,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     measure: 'The number that was computed.',
     subject: 'The subject of the number, such as an engine or an entity.',
     upstream: 'The number that upstream reported.',
-    held: 'The number computed from the stored rows.',
+    stored: 'The number computed from the stored rows.',
     agrees: 'Whether both numbers are equal; null if they could not be compared.',
   },
   vocabulary: {

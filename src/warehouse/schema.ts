@@ -146,15 +146,15 @@ CREATE TABLE sync.vocabulary (
   first_seen_at TIMESTAMP NOT NULL);
 CREATE TABLE sync.audits (
   resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, checked_at TIMESTAMP NOT NULL, agreed BOOLEAN NOT NULL,
-  upstream BIGINT NOT NULL, held BIGINT NOT NULL, figures VARCHAR NOT NULL, mark VARCHAR, tries BIGINT,
+  upstream BIGINT NOT NULL, stored BIGINT NOT NULL, figures VARCHAR NOT NULL, mark VARCHAR, tries BIGINT,
   retry_at TIMESTAMP);
 CREATE TABLE sync.verifications (
   verified_at TIMESTAMP NOT NULL, run_id UUID, brand_id UUID, day DATE, measure VARCHAR NOT NULL, subject VARCHAR,
-  upstream DOUBLE, held DOUBLE, agrees BOOLEAN);
+  upstream DOUBLE, stored DOUBLE, agrees BOOLEAN);
 ${createLedger('raw_pages')}
-CREATE TABLE sync.held_deletions (
+CREATE TABLE sync.unconfirmed_deletions (
   resource VARCHAR NOT NULL, brand_id UUID, table_name VARCHAR NOT NULL, slice VARCHAR NOT NULL,
-  rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, held_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);
+  rows_before BIGINT NOT NULL, rows_lost BIGINT NOT NULL, missing_since TIMESTAMP NOT NULL, run_id UUID NOT NULL);
 CREATE TABLE sync.answers (
   resource VARCHAR NOT NULL, brand_id UUID, query JSON NOT NULL, purpose VARCHAR NOT NULL, status BIGINT NOT NULL,
   body VARCHAR, asked_at TIMESTAMP NOT NULL, run_id UUID);

@@ -70,7 +70,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
   const database = await openDatabase(path, options);
   const version = { current: 0 };
   const known = createKnownSlices('coverage');
-  const held = createKnownSlices('held_deletions');
+  const unconfirmed = createKnownSlices('unconfirmed_deletions');
   const catalogue = createLiveCatalogue(declared);
   let writers = createTableWriters(catalogue);
   let forms = createObservedForms();
@@ -108,7 +108,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
       const result = await shapes.write(resource, observed.forms, (writeForms) =>
         database.groupCommit(async (session) => {
           await writeForms(session);
-          return writePage({ catalogue, writers, version, known, held }, session, page);
+          return writePage({ catalogue, writers, version, known, unconfirmed }, session, page);
         }),
       );
       observed.stored();

@@ -54,13 +54,13 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(sandbox.requests.length).toBe(sent + 1);
     const names =
-      'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,copy,records,'
+      'node,configuration,data folder,disk,permissions,leftovers,budget,upstream,home,warehouse,replica,records,'
         .concat('snapshots,publishing,destinations,completeness,raw pages,keys,jobs,webhooks')
         .split(',');
     expect(new Set(checks.map(({ check }) => check))).toEqual(new Set(names));
   });
 
-  test('repairs permissions, leftovers and the copy with --fix', async () => {
+  test('repairs permissions, leftovers and the replica with --fix', async () => {
     const { data, folder, run, sandbox } = workspace;
     const sent = sandbox.requests.length;
     const keys = join(data, 'keys.json');
@@ -91,7 +91,7 @@ describe('doctor', () => {
       ...ofServers.map(() => ['permissions', 'warning']),
       ['permissions', 'warning'],
       ['leftovers', 'warning'],
-      ['copy', 'failure'],
+      ['replica', 'failure'],
     ]);
     expect(badOf(found.checks).every(({ advice }) => advice !== null)).toBe(true);
     expect(found.checks.map(({ message }) => message)).toContain(
@@ -113,7 +113,7 @@ describe('doctor', () => {
       ...ofServers.map(() => 'permissions'),
       'permissions',
       'leftovers',
-      'copy',
+      'replica',
     ]);
     for (const path of [keys, ...ofServers, join(data, 'warehouse.duckdb')])
       expect(statSync(path).mode & 0o777, path).toBe(0o600);
@@ -124,7 +124,7 @@ describe('doctor', () => {
     await utimes(join(data, 'analytics.duckdb'), past, past);
     const text = await run('doctor', '--offline', '--fix');
     expect(text).toMatchObject({ code: 0, stderr: '0 failures, 0 warnings\n' });
-    expect(text.stdout).toMatch(/^fixed +copy +the replica is older than the warehouse; published again$/m);
+    expect(text.stdout).toMatch(/^fixed +replica +the replica is older than the warehouse; published again$/m);
     expect(text.stdout).toContain('--offline');
     expect(sandbox.requests.length).toBe(sent);
   });
@@ -137,7 +137,7 @@ describe('doctor', () => {
     const copy = join(data, 'analytics.duckdb');
     await rename(copy, `${copy}.away`);
     const { code, checks } = await doctor('--offline', '--fix');
-    expect(badOf(checks)).toMatchObject([{ check: 'copy', status: 'warning' }]);
+    expect(badOf(checks)).toMatchObject([{ check: 'replica', status: 'warning' }]);
     expect(code).toBe(0);
     await rename(`${copy}.away`, copy);
     expect(existsSync(join(data, '.replay.duckdb'))).toBe(true);
@@ -169,7 +169,7 @@ describe('doctor', () => {
     const copy = await readFile(join(data, 'analytics.duckdb'));
     await rm(latest);
     const left = badOf((await doctor('--offline', '--fix')).checks);
-    expect(left.map(({ check }) => check)).toContain('copy');
+    expect(left.map(({ check }) => check)).toContain('replica');
     expect(copy.equals(await readFile(join(data, 'analytics.duckdb')))).toBe(true);
     // A warehouse with invalid rows is not exported.
     const message = expect.stringContaining('latest is missing');

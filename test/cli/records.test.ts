@@ -25,7 +25,7 @@ describe('status', () => {
     const [{ endedAt } = { endedAt: null }] = await workspace.json<{ readonly endedAt: string | null }[]>('runs');
     expect((await workspace.json<{ readonly asOf: string }>('status')).asOf).toBe(endedAt);
     expect(status['asOf']).toBe(endedAt);
-    expect(status['bytes']).toMatchObject({ warehouse: expect.any(Number), copy: expect.any(Number) });
+    expect(status['bytes']).toMatchObject({ warehouse: expect.any(Number), replica: expect.any(Number) });
     expect(status.data).toMatchObject({
       lastRun: { status: 'complete', requests: sent, error: null },
       quarantined: 0,

@@ -202,8 +202,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/plausibility/completeness.ts',
-    from: 'addDays(today, -COUNTS_LAG_DAYS) && held > upstream',
-    to: 'addDays(today, -COUNTS_LAG_DAYS) && held >= upstream',
+    from: 'addDays(today, -COUNTS_LAG_DAYS) && stored > upstream',
+    to: 'addDays(today, -COUNTS_LAG_DAYS) && stored >= upstream',
     tests: ['test/plausibility/mass-deletion.test.ts'],
   },
   {

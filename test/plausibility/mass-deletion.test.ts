@@ -38,8 +38,8 @@ test('daysToKeep returns days with fewer remaining rows than counted, or all day
   expect(daysToKeep(list, { counts, keep: true }, losses).size).toBe(3);
   expect(daysToKeep(list, { counts: null, keep: false }, losses).size).toBe(3);
   expect(daysToKeep(list, { counts: null, keep: false }, new Map([['', { before: 20, lost: 3 }]])).size).toBe(0);
-  expect(hasDropped(list, [{ upstream: 5, held: 20 }])).toBe(true);
-  expect(hasDropped(list, [{ upstream: 15, held: 20 }])).toBe(false);
+  expect(hasDropped(list, [{ upstream: 5, stored: 20 }])).toBe(true);
+  expect(hasDropped(list, [{ upstream: 15, stored: 20 }])).toBe(false);
 });
 
 test('a differing day is read again in the next two runs, then after 6 hours, then every 30 days', () => {
@@ -48,12 +48,12 @@ test('a differing day is read again in the next two runs, then after 6 hours, th
 });
 
 test('today is proven if no counted row is missing, yesterday if more rows are stored, earlier days if all figures agree', () => {
-  const day = { upstream: 10, held: 12, agreed: false };
+  const day = { upstream: 10, stored: 12, agreed: false };
   expect(isProven({ ...day, day: '2026-03-15' }, '2026-03-15')).toBe(true);
-  expect(isProven({ ...day, day: '2026-03-15', held: 9 }, '2026-03-15')).toBe(false);
-  expect(isProven({ ...day, day: '2026-03-15', held: 10 }, '2026-03-15')).toBe(true);
+  expect(isProven({ ...day, day: '2026-03-15', stored: 9 }, '2026-03-15')).toBe(false);
+  expect(isProven({ ...day, day: '2026-03-15', stored: 10 }, '2026-03-15')).toBe(true);
   expect(isProven({ ...day, day: '2026-03-14' }, '2026-03-15')).toBe(true);
-  expect(isProven({ ...day, day: '2026-03-14', held: 10 }, '2026-03-15')).toBe(false);
+  expect(isProven({ ...day, day: '2026-03-14', stored: 10 }, '2026-03-15')).toBe(false);
   expect(isProven({ ...day, day: '2026-03-13' }, '2026-03-15')).toBe(false);
   expect(isProven({ ...day, day: '2026-03-14', agreed: true }, '2026-03-15')).toBe(true);
 });

@@ -83,6 +83,6 @@ test('a list that moves during every read deletes nothing, and the run is partia
   change((page) => (page === 1 ? [...upstream().slice(1), ...upstream().slice(0, 1)] : null));
   const { status, failures } = await resync();
   expect(status).toBe('partial');
-  expect(failures).toEqual([expect.objectContaining({ code: 'deletions_held' })]);
+  expect(failures).toEqual([expect.objectContaining({ code: 'deletions_unconfirmed' })]);
   expect(await live()).toHaveLength(ALERTS);
 });

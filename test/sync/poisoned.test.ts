@@ -31,7 +31,7 @@ async function poison({ query }: TestWorkspace): Promise<void> {
          TIMESTAMP '9999-12-31 00:00:00', 1, NULL
        FROM range(TIMESTAMP '0001-01-01', TIMESTAMP '9998-01-01', INTERVAL 366 DAY) t(d)`,
     `UPDATE sync.coverage SET closed_at = TIMESTAMP '9999-12-31 00:00:00', state = '253402214400000' WHERE resource = 'alerts'`,
-    `INSERT INTO sync.audits (resource, brand_id, day, checked_at, agreed, upstream, held, figures)
+    `INSERT INTO sync.audits (resource, brand_id, day, checked_at, agreed, upstream, stored, figures)
        SELECT 'responses', ${id}, day, TIMESTAMP '9999-12-31 00:00:00', true, 0, 0, ''
        FROM (VALUES (DATE '0001-01-01'), (DATE '9999-12-31')) t(day)`,
     `INSERT INTO sync.checkpoints SELECT 'x', 'responses', ${id}, DATE '9999-12-31', DATE '9999-12-31', uuid(), 1, 'responses', 'c',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
-import { readHeldDeletions } from '../../src/warehouse/ledger/held-deletions.ts';
+import { readUnconfirmedDeletions } from '../../src/warehouse/ledger/unconfirmed-deletions.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
@@ -28,7 +28,7 @@ const statusOf = ({ warehouse, catalogue }: TestWorkspace) =>
 const setTries = ({ query }: TestWorkspace, tries: number) =>
   query(`UPDATE sync.audits SET tries = ${tries}, retry_at = TIMESTAMP '2026-03-16' WHERE NOT agreed`);
 const heldIn = ({ warehouse }: Pick<TestWorkspace, 'warehouse'>) =>
-  warehouse().database.exclusive(({ query }) => readHeldDeletions(query));
+  warehouse().database.exclusive(({ query }) => readUnconfirmedDeletions(query));
 
 test('a day that differs is retried in two runs, then after hours, then reported as permanent', async () => {
   const counts = alteredBody(
@@ -85,9 +85,9 @@ test('day counts that lag behind the list by hours make no nightly run partial',
   for (let run = 1; run <= countOf(2, 4); run++) {
     expect(await workspace.sync({ only }), `run ${run}`).toMatchObject(complete);
     const [yesterday] = await workspace.query(
-      "SELECT upstream, held FROM sync.audits WHERE resource = 'responses' AND NOT agreed ORDER BY day DESC LIMIT 1",
+      "SELECT upstream, stored FROM sync.audits WHERE resource = 'responses' AND NOT agreed ORDER BY day DESC LIMIT 1",
     );
-    expect(Number(yesterday?.['held'])).toBeGreaterThan(Number(yesterday?.['upstream']));
+    expect(Number(yesterday?.['stored'])).toBeGreaterThan(Number(yesterday?.['upstream']));
     workspace.sandbox.advance({ days: 1 });
   }
 });
@@ -169,10 +169,13 @@ test('a list that loses most rows is read twice, reported, and keeps them, also 
   expect(reads).toBe(2);
   expect(held.status).toBe('partial');
   expect(held.failures).toMatchObject([
-    { code: 'deletions_held', message: expect.stringContaining('no longer lists 7 of 12 stored rows of prompts') },
+    {
+      code: 'deletions_unconfirmed',
+      message: expect.stringContaining('no longer lists 7 of 12 stored rows of prompts'),
+    },
   ]);
   expect(await heldIn(workspace)).toMatchObject([{ resource: 'prompts', table: 'prompts', before: 12, lost: 7 }]);
-  expect((await statusOf(workspace)).heldDeletions).toHaveLength(1);
+  expect((await statusOf(workspace)).unconfirmedDeletions).toHaveLength(1);
   expect(held.tables['prompts']?.deleted).toBe(0);
   const { warehouse } = await replayAll(workspace, kept.folder);
   const live = 'SELECT CAST(count(*) AS INTEGER) FROM prompts WHERE _deleted_at IS NULL';
@@ -202,7 +205,7 @@ test('rows missing from the list and the day counts are deleted; a mass deletion
   }));
   const held = await workspace.sync({ only });
   expect(held).toMatchObject({ status: 'partial', tables: { responses: { deleted: 0 } } });
-  expect(held.failures).toContainEqual(expect.objectContaining({ code: 'deletions_held' }));
+  expect(held.failures).toContainEqual(expect.objectContaining({ code: 'deletions_unconfirmed' }));
   expect(await heldIn(workspace)).toMatchObject([{ resource: 'responses', before: Number(before?.['n']) }]);
   const accepted = await workspace.sync({ only, acceptDeletions: true });
   expect(accepted.tables['responses']?.deleted).toBe(Number(before?.['n']));

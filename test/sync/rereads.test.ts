@@ -24,7 +24,7 @@ function listOf(index: number, days: readonly { ago: number; items: number; hour
   return {
     resource,
     brand: { id: `00000000-0000-4000-8000-00000000000${index}`, since: null, name: null },
-    days: dated.map(({ day, items }) => ({ day, upstream: items, held: items, agreed: true, figures: `${items}` })),
+    days: dated.map(({ day, items }) => ({ day, upstream: items, stored: items, agreed: true, figures: `${items}` })),
     readAt: new Map(dated.map(({ day, hours }) => [day, NOW - hours * 3_600_000])),
   };
 }

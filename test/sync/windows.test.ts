@@ -24,7 +24,7 @@ const countsOf = (counted: ReadonlyMap<string, number>): CountedDays => ({
   days: [...counted].map(([day, upstream]) => ({
     day,
     upstream,
-    held: 0,
+    stored: 0,
     agreed: upstream === 0,
     figures: `${upstream}`,
   })),
@@ -123,7 +123,7 @@ describe('the plan of a windowed resource', () => {
         fc.array(
           fc.record({
             upstream: fc.nat(250),
-            held: fc.nat(250),
+            stored: fc.nat(250),
             agrees: fc.boolean(),
             wasRead: fc.boolean(),
             isKnown: fc.boolean(),
@@ -133,7 +133,7 @@ describe('the plan of a windowed resource', () => {
         (states) => {
           for (const resource of windowed) {
             const days = states.map((state, index) => ({ ...state, day: dayBefore(states.length - 1 - index) }));
-            const isEqual = (day: (typeof days)[number]): boolean => day.agrees && day.upstream === day.held;
+            const isEqual = (day: (typeof days)[number]): boolean => day.agrees && day.upstream === day.stored;
             const closed = days
               .filter(({ wasRead }) => wasRead)
               .map(({ day }) => ({ ...closedOn(resource.name, day) }));
@@ -162,7 +162,7 @@ describe('the plan of a windowed resource', () => {
             for (const day of days) {
               const moves = day.day >= dayBefore(2);
               const differs = !isEqual(day) && !(day.wasRead && day.isKnown);
-              const isEmpty = day.upstream === 0 && day.held === 0;
+              const isEmpty = day.upstream === 0 && day.stored === 0;
               const isDue = moves || differs || (!day.wasRead && !isEmpty);
               if (isDue) expect(read.has(day.day), `${day.day} is due`).toBe(true);
               else if (!isEmpty) expect(read.has(day.day), `${day.day} is whole`).toBe(false);
@@ -202,7 +202,7 @@ describe('the plan of a windowed resource', () => {
   });
 });
 
-const same = { upstream: 10, held: 10, agreed: true, figures: 'same' } as const;
+const same = { upstream: 10, stored: 10, agreed: true, figures: 'same' } as const;
 
 function closedOn(resource: string, day: string): ClosedSlice {
   return { ...unread, id: `${resource} ${day}`, resource, brandId: BRAND, from: day, to: day, closedAt: NOW };

@@ -36,24 +36,24 @@ describe('the data of the status page', () => {
     const text = await response.text();
     expect(text).not.toContain(workspace().key);
     expect(text).not.toContain('hash');
-    const { copy, copyState, findings, keys, jobs, snapshots, progress, budget } = await server.data();
+    const { replica, replicaState, findings, keys, jobs, snapshots, progress, budget } = await server.data();
     const { data } = await readWorkspaceStatus(config, stillClock);
-    expect(copy?.status).toEqual(data);
-    expect(copyState).toBe('current');
+    expect(replica?.status).toEqual(data);
+    expect(replicaState).toBe('current');
     expect(findings[0]).toMatchObject({ level: 'good' });
-    expect(copy?.runs.map(({ status }) => status)).toEqual(['complete']);
+    expect(replica?.runs.map(({ status }) => status)).toEqual(['complete']);
     // The limit is that of an earlier sync.
     expect(budget).toMatchObject({ limit: 10_000, isDocumented: false, left: null });
     expect(budget.minutes).toHaveLength(60);
-    expect(budget.minutes.reduce((sum, requests) => sum + requests, 0)).toBe(copy?.runs[0]?.requests);
+    expect(budget.minutes.reduce((sum, requests) => sum + requests, 0)).toBe(replica?.runs[0]?.requests);
     expect(progress).toBeNull();
     expect(keys).toMatchObject([{ name: 'test', prefix: workspace().key.slice(0, 12) }]);
     expect(jobs.map(({ name }) => name)).toContain('nightly');
     for (const job of jobs) expect(Date.parse(job.next ?? '')).toBeGreaterThan(NOW_MS);
     expect(snapshots).toMatchObject({ latest: snapshot?.id, all: 1, newest: [{ id: snapshot?.id }] });
     const brands = data?.brands ?? [];
-    expect(copy?.calendars.map(({ brandId }) => brandId)).toEqual(brands.map(({ brandId }) => brandId));
-    for (const { months, counts } of copy?.calendars ?? []) {
+    expect(replica?.calendars.map(({ brandId }) => brandId)).toEqual(brands.map(({ brandId }) => brandId));
+    for (const { months, counts } of replica?.calendars ?? []) {
       const letters = months.map(({ days }) => days).join('');
       expect(letters.length).toBeLessThanOrEqual(13 * 31);
       expect([...letters].filter((letter) => letter === 'v')).toHaveLength(counts.verified);
@@ -62,14 +62,14 @@ describe('the data of the status page', () => {
       expect(letters.at(-1)).toBe('p');
     }
     const { value: points } = await readCalibration(config, null);
-    expect(copy?.points.length).toBe(points.length);
-    for (const point of copy?.points ?? []) expect(points).toContainEqual(expect.objectContaining(point));
-    expect(copy?.points).toContainEqual(
+    expect(replica?.points.length).toBe(points.length);
+    for (const point of replica?.points ?? []) expect(points).toContainEqual(expect.objectContaining(point));
+    expect(replica?.points).toContainEqual(
       expect.objectContaining({ name: 'visibility', state: 'determined', text: 'percent, 1 decimal, half-away' }),
     );
     const names = catalogue.resources.filter(({ change }) => change.kind !== 'detail').map(({ name }) => name);
-    expect(copy?.freshness.map(({ resource }) => resource)).toEqual(names);
-    for (const { readAt, partial, scope } of copy?.freshness ?? []) {
+    expect(replica?.freshness.map(({ resource }) => resource)).toEqual(names);
+    for (const { readAt, partial, scope } of replica?.freshness ?? []) {
       expect(readAt).toHaveLength(scope === 'brand' ? brands.length : 1);
       expect(partial).toBe('0'.repeat(readAt.length));
     }
@@ -87,10 +87,10 @@ describe('the data of the status page', () => {
       }
       throw new Error('the stream ended');
     };
-    const before = (await server.data()).copy?.status.lastRun?.runId;
+    const before = (await server.data()).replica?.status.lastRun?.runId;
     await sync(['prompts']);
     expect(await untilChanged('data')).toContain('changed');
-    expect((await server.data()).copy?.status.lastRun?.runId).not.toBe(before);
+    expect((await server.data()).replica?.status.lastRun?.runId).not.toBe(before);
     await createKey(config.folder, 'second', null, stillClock.now());
     await untilChanged('keys');
     await revokeKey(config.folder, 'second');
@@ -120,27 +120,27 @@ describe('the state of a workspace', () => {
     const empty = await openIn(await temporaryFolder(), workspace().sandbox, stillClock);
     const server = await serveStatus(empty);
     expect(await server.data()).toMatchObject({
-      copyState: 'none',
-      copy: null,
+      replicaState: 'none',
+      replica: null,
       findings: [{ level: 'attention', sentence: 'No data synced yet.', command: 'sightline sync' }],
     });
     const { analytics } = layoutOf(empty.config.folder);
-    const aside = join(await temporaryFolder(), 'copy');
+    const aside = join(await temporaryFolder(), 'replica');
     await copyFile(layoutOf(workspace().config.folder).analytics, aside);
     await writeFile(analytics, 'no database at all');
     expect(await server.data()).toMatchObject({
-      copyState: 'unreadable',
-      copy: null,
+      replicaState: 'unreadable',
+      replica: null,
       findings: [{ level: 'problem', command: 'sightline doctor --fix' }],
     });
     await rm(analytics);
     await copyFile(aside, analytics);
-    expect(await server.data()).toMatchObject({ copyState: 'current' });
+    expect(await server.data()).toMatchObject({ replicaState: 'current' });
     await rm(analytics);
     await writeFile(analytics, 'damaged again');
     const damaged = await server.data();
-    expect(damaged).toMatchObject({ copyState: 'outdated', findings: [{ level: 'problem' }] });
-    expect(damaged.copy).not.toBeNull();
+    expect(damaged).toMatchObject({ replicaState: 'outdated', findings: [{ level: 'problem' }] });
+    expect(damaged.replica).not.toBeNull();
     await writeFile(join(empty.config.folder, 'keys.json'), '{');
     // All keys are rejected now.
     expect((await server.ask('/status/data')).status).toBe(500);
@@ -184,7 +184,7 @@ describe('the state of a workspace', () => {
     const startedAt = '2026-03-01T00:00:00.000Z';
     const unresolved = { runId: 'r', status: 'failed', startedAt, error: 'no answer' } as const;
     const freshness = { ...data.freshness, asOf: startedAt, neverRead: [], neverReadCount: 0, unresolved };
-    const whole = { ...data, differing: [], heldDeletions: [], unlearned: [], comparison: null, backfill: [] };
+    const whole = { ...data, differing: [], unconfirmedDeletions: [], unlearned: [], comparison: null, backfill: [] };
     const drift = { resource: 'r', path: 'p', kind: 'k', detail: null, count: 1, firstSeenAt: '', isNew: true };
     const status = {
       ...{ ...whole, freshness, quarantined: 1, drift: [drift] },
@@ -193,7 +193,7 @@ describe('the state of a workspace', () => {
       resources: data.resources.slice(0, 1).map((one) => ({ ...one, gapDays: 3 })),
       key: { state: 'refused', lastRefusal: { status: 401, at: '' } } as const,
     };
-    const facts = { nowMs: NOW_MS, workspace: 'acme', copy: 'current', why: null, progress: null } as const;
+    const facts = { nowMs: NOW_MS, workspace: 'acme', replica: 'current', why: null, progress: null } as const;
     const judged = { ...facts, status, jobs: [], isOwned: false };
     const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
     const { findings: found } = verdictOf({ ...judged, keys });

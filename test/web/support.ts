@@ -14,7 +14,7 @@ import { NO_PROBES } from '../support/no-probes.ts';
 import { copyWorld, startWorldSandbox, type World } from '../support/worlds.ts';
 
 /** The operations report with everything that the server sends. */
-type StatusData = Omit<OperationsReport, 'copy'> & { readonly copy: ReplicaReport | null };
+type StatusData = Omit<OperationsReport, 'replica'> & { readonly replica: ReplicaReport | null };
 
 /** A synced workspace for all tests of a file. */
 export type StatusWorkspace = Awaited<ReturnType<typeof openIn>>;

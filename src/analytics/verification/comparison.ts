@@ -11,7 +11,7 @@ export const difference = z.object({
   measure: z.string().describe('as the API names it'),
   subject: z.string().describe('the entity, engine, prompt or domain that the number describes'),
   upstream: z.number().nullable(),
-  held: z.number().nullable().describe('computed from the stored rows'),
+  stored: z.number().nullable().describe('computed from the stored rows'),
 });
 
 /** A number that differs between upstream's report and the local computation. */
@@ -23,8 +23,8 @@ export interface Comparison {
   readonly exact: Conventions;
   /** Whether a convention is calibrated or configured; false if it is a default. */
   isKnown(name: keyof Conventions): boolean;
-  /** Whether upstream's count differs from `held`; false if upstream omits the count. */
-  countDiffers(upstream: unknown, held: number): boolean;
+  /** Whether upstream's count differs from `stored`; false if upstream omits the count. */
+  countDiffers(upstream: unknown, stored: number): boolean;
   /** Whether upstream's number cannot result from rounding and formatting `exact` by the conventions. */
   numberDiffers(measure: Measure, upstream: unknown, exact: number | null): boolean;
 }
@@ -53,7 +53,7 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
   return {
     exact: toExact(conventions),
     isKnown,
-    countDiffers: (upstream, held) => typeof upstream === 'number' && upstream !== held,
+    countDiffers: (upstream, stored) => typeof upstream === 'number' && upstream !== stored,
     numberDiffers: (measure, upstream, exact) => {
       // A default convention cannot prove a difference.
       if (!isKnown(measure) || (measure === 'sentiment' && !isKnown('labels'))) return false;

@@ -115,17 +115,19 @@ async function readMarks(
   const { answers } = answerTables(catalogue);
   const rules = JSON.stringify([counting, [...learned].sort(), mayRepeat, [...tracked].sort(), ...uncounted]);
   const rows = await query(
-    `WITH held AS (
+    `WITH stored AS (
        SELECT CAST(created_at AS DATE) AS day, concat(count(*), ' ', bit_xor(hash(id, _row_hash))) AS rows
        FROM ${quoted(answers.name)} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
          AND created_at >= CAST($2 AS DATE) AND created_at < CAST($3 AS DATE) + INTERVAL 1 DAY GROUP BY 1),
      reported AS (
        SELECT date AS day, concat(count(*), ' ', bit_xor(hash(engine, competitor_id, _row_hash))) AS rows
        FROM ${quoted(dailyTable(catalogue).name)} WHERE ${REPORTED} GROUP BY 1)
-     SELECT strftime(day, '%Y-%m-%d'), reported.rows, held.rows FROM reported FULL JOIN held USING (day) ORDER BY day`,
+     SELECT strftime(day, '%Y-%m-%d'), reported.rows, stored.rows FROM reported FULL JOIN stored USING (day) ORDER BY day`,
     [brandId, from, to],
   );
-  return new Map(rows.map(([day, reported, held]) => [String(day), hashOf(JSON.stringify([rules, reported, held]))]));
+  return new Map(
+    rows.map(([day, reported, stored]) => [String(day), hashOf(JSON.stringify([rules, reported, stored]))]),
+  );
 }
 
 function rangesOf(days: readonly string[]): { from: string; to: string }[] {
@@ -163,7 +165,7 @@ interface Entity {
   /** Empty for the brand. */
   readonly id: string;
   readonly upstream: Figures | null;
-  readonly held: Figures | null;
+  readonly stored: Figures | null;
 }
 
 function entitiesOf(
@@ -176,17 +178,17 @@ function entitiesOf(
     const upstream = new Map(rows.map((row) => [row.competitorId ?? '', figuresOf(row)]));
     const group = uncounted.includes(engine) ? undefined : stored.get(engine);
     const counts = group === undefined ? [] : [['', group.own] as const, ...group.competitors];
-    const held = new Map(
+    const ours = new Map(
       counts.map(([id, of]) => [
         id,
         figuresOf({ ...of, avgPosition: avgPosition(counting, of), sentiment: sentiment(counting, of) }),
       ]),
     );
-    return namesOf(upstream, held).map((id) => ({
+    return namesOf(upstream, ours).map((id) => ({
       engine,
       id,
       upstream: upstream.get(id) ?? null,
-      held: held.get(id) ?? null,
+      stored: ours.get(id) ?? null,
     }));
   });
 }
@@ -205,7 +207,7 @@ function compareDay(day: string, entities: readonly Entity[], rules: Rules): Omi
   return {
     day,
     upstream: responsesOn(entities, 'upstream'),
-    held: responsesOn(entities, 'held'),
+    stored: responsesOn(entities, 'stored'),
     agreed: entities.every((entity) => agrees(entity, rules)),
     figures: hashOf(JSON.stringify(entities)),
   };
@@ -216,10 +218,10 @@ function hashOf(text: string): string {
 }
 
 // An entity listed on one side only has 0 mentions on the other.
-function agrees({ id, upstream, held }: Entity, { learned, tracked }: Rules): boolean {
+function agrees({ id, upstream, stored }: Entity, { learned, tracked }: Rules): boolean {
   const isBrand = id === '';
-  if (isBrand && (upstream?.responses ?? 0) !== (held?.responses ?? 0)) return false;
-  const mentions = held?.mentions ?? 0;
+  if (isBrand && (upstream?.responses ?? 0) !== (stored?.responses ?? 0)) return false;
+  const mentions = stored?.mentions ?? 0;
   // Upstream counts mentions of currently tracked competitors only; responses also name former ones.
   if (upstream === null) return isBrand || !tracked.has(id) || mentions === 0;
   if (upstream.mentions !== null && upstream.mentions !== mentions) return false;
@@ -228,12 +230,12 @@ function agrees({ id, upstream, held }: Entity, { learned, tracked }: Rules): bo
   if (mentions === 0) return true;
   return means.every((name) => {
     const isKnown = name === 'sentiment' ? learned.has('sentiment') && learned.has('labels') : learned.has(name);
-    return !isKnown || isSame(upstream[name], held?.[name] ?? null);
+    return !isKnown || isSame(upstream[name], stored?.[name] ?? null);
   });
 }
 
 // Every entity of an engine has the number of responses of the engine.
-function responsesOn(entities: readonly Entity[], side: 'upstream' | 'held'): number {
+function responsesOn(entities: readonly Entity[], side: 'upstream' | 'stored'): number {
   const byEngine = new Map<string, number>();
   for (const { engine, [side]: figures } of entities)
     byEngine.set(engine, Math.max(byEngine.get(engine) ?? 0, figures?.responses ?? 0));

@@ -20,7 +20,7 @@ export interface DayVerification {
   readonly status: 'agrees' | 'differs' | 'settling' | 'unreported';
   /** Responses of the day: upstream's count. */
   readonly upstream: number;
-  readonly held: number;
+  readonly stored: number;
   readonly differences: readonly Difference[];
 }
 
@@ -39,20 +39,20 @@ export async function verifyDays(
   const { catalogue, query, brand, mayRepeat } = scope;
   const days = { catalogue, brandId: brand.id, ...range };
   const reported = await readReportedDays(query, days);
-  const held = await readStoredDays(query, days, { mayRepeat, counting: scope.comparison.exact });
+  const stored = await readStoredDays(query, days, { mayRepeat, counting: scope.comparison.exact });
   const unlabelled = await readDaysOfUnknownWeight(scope, range);
-  const named = namesOf(reported, held);
+  const named = namesOf(reported, stored);
   const [first, last] = [named[0], named.at(-1)];
   if (first === undefined || last === undefined) return [];
   const verified: DayVerification[] = [];
   for (const day of eachDay(first, last)) {
     const theirs = reported.get(day) ?? new Map<string, readonly ReportedRow[]>();
-    const ours = held.get(day) ?? new Map<string, GroupTally>();
+    const ours = stored.get(day) ?? new Map<string, GroupTally>();
     const differences = compareDay(scope, theirs, ours, !unlabelled.has(day));
     const upstream = sum([...theirs.values()].map(responsesOf));
     const here = sum([...ours.values()].map(({ own }) => own.responses));
     const status = statusOf(day, reads, differences.length === 0, here > upstream);
-    verified.push({ day, status, upstream, held: here, differences: status === 'unreported' ? [] : differences });
+    verified.push({ day, status, upstream, stored: here, differences: status === 'unreported' ? [] : differences });
   }
   return verified;
 }
@@ -99,8 +99,8 @@ function compareDay(
     const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
     const label = engine === '' ? 'no engine' : engine;
     const upstream = responsesOf(rows);
-    const held = group.own.responses;
-    const counts = upstream === held ? [] : [{ measure: 'responses', subject: label, upstream, held }];
+    const stored = group.own.responses;
+    const counts = upstream === stored ? [] : [{ measure: 'responses', subject: label, upstream, stored }];
     // If the counts differ, the other numbers are not comparable.
     return counts.length > 0 ? counts : compareEntities(scope, label, rows, group, withSentiment);
   });
@@ -131,8 +131,8 @@ function compareEntities(
   for (const row of rows) {
     const tallied = tallyOf(row);
     const subject = `${engine}, ${row.name ?? row.competitorId ?? 'the brand'}`;
-    const add = (measure: string, upstream: unknown, held: number | null): void => {
-      differences.push({ measure, subject, upstream: typeof upstream === 'number' ? upstream : null, held });
+    const add = (measure: string, upstream: unknown, stored: number | null): void => {
+      differences.push({ measure, subject, upstream: typeof upstream === 'number' ? upstream : null, stored });
     };
     if (comparison.countDiffers(row.mentions, tallied.mentions)) {
       add('mentions', row.mentions, tallied.mentions);
@@ -152,9 +152,9 @@ function compareEntities(
   }
   const missing = rows.length === 0 ? [] : brand.competitors.filter((competitor) => !isTracked(competitor));
   for (const { competitorId, name } of missing) {
-    const held = group.competitors.get(competitorId as string)?.mentions ?? 0;
-    if (held > 0)
-      differences.push({ measure: 'mentions', subject: `${engine}, ${name ?? competitorId}`, upstream: null, held });
+    const stored = group.competitors.get(competitorId as string)?.mentions ?? 0;
+    if (stored > 0)
+      differences.push({ measure: 'mentions', subject: `${engine}, ${name ?? competitorId}`, upstream: null, stored });
   }
   return differences;
 }

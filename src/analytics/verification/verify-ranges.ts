@@ -100,9 +100,9 @@ export async function verifyRanges(
       const hasMoved =
         report.resource === 'cited_domains'
           ? hasGrown(one.differences, arrivalsMost(report, within(report), answers))
-          : one.reported !== one.held;
+          : one.reported !== one.stored;
       const excused = moves && (moved.has(range) || hasMoved);
-      const { reported: _reported, held: _held, ...rest } = one;
+      const { reported: _reported, stored: _stored, ...rest } = one;
       verified.push({ ...rest, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
     }
   }
@@ -114,21 +114,21 @@ function arrivalsMost(report: ReportRead, days: readonly DayVerification[], answ
   const newest = days.map(({ day }) => day).filter((day) => day >= addDays(dayOf(report.readAt), -SETTLING_DAYS));
   const gapMs = report.readAt - Math.min(report.readAt, ...newest.map((day) => answers.get(day) ?? report.readAt));
   if (gapMs === 0) return 0;
-  const dayMost = Math.max(0, ...days.map(({ held }) => held));
+  const dayMost = Math.max(0, ...days.map(({ stored }) => stored));
   return Math.min(dayMost, 1 + Math.ceil((BURST * dayMost * gapMs) / DAY_MS));
 }
 
 // Whether new responses explain all counts that differ. Shares are ignored, because they change with the counts.
 function hasGrown(differences: readonly Difference[], arrivals: number): boolean {
   const counts = differences.filter(({ measure }) => measure === 'responses' || measure === 'citations');
-  const isArrival = ({ measure, upstream, held }: Difference): boolean => {
-    const more = (upstream ?? 0) - (held ?? 0);
+  const isArrival = ({ measure, upstream, stored }: Difference): boolean => {
+    const more = (upstream ?? 0) - (stored ?? 0);
     return more > 0 && (measure === 'citations' || more <= arrivals);
   };
   return arrivals > 0 && counts.length > 0 && counts.every(isArrival);
 }
 
-type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly held: number };
+type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly stored: number };
 
 async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
   const { catalogue, query, brand, comparison, mayRepeat } = scope;
@@ -168,16 +168,16 @@ function compareRows(
 ): Compared {
   const { comparison, catalogue } = scope;
   const kind = kinds[resource] as Kind;
-  const held = new Map(ours.map((row) => [row[kind.key] ?? null, row]));
-  const matched = theirs.filter((row) => held.has(row[kind.key] ?? null));
+  const stored = new Map(ours.map((row) => [row[kind.key] ?? null, row]));
+  const matched = theirs.filter((row) => stored.has(row[kind.key] ?? null));
   const differences: Difference[] = [];
-  const sums = { reported: 0, held: 0 };
+  const sums = { reported: 0, stored: 0 };
   let countsDiffer = false;
   for (const row of matched) {
-    const mine = held.get(row[kind.key] ?? null) as Row;
+    const mine = stored.get(row[kind.key] ?? null) as Row;
     const [first = ''] = kind.counts;
     sums.reported += Number(row[first] ?? 0);
-    sums.held += Number(mine[first] ?? 0);
+    sums.stored += Number(mine[first] ?? 0);
     const found = compareRow(kind, row, mine, comparison, usableFor(scope, resource, theirs, usable));
     countsDiffer ||= found.some(({ measure }) => kind.counts.includes(measure) || measure === MENTIONS);
     differences.push(...found);
@@ -186,7 +186,7 @@ function compareRows(
   const cut =
     limit !== undefined && theirs.length >= limit ? Math.min(...theirs.map((row) => Number(row['citations']))) : 0;
   for (const { subject, upstream, here } of matched.length === 0 ? [] : unmatched(resource, kind, theirs, ours, cut)) {
-    differences.push({ measure: kind.counts[0] as string, subject, upstream, held: here });
+    differences.push({ measure: kind.counts[0] as string, subject, upstream, stored: here });
     countsDiffer = true;
   }
   const report = by === null ? resource : `${resource} by ${by}`;
@@ -205,16 +205,18 @@ function compareRow(
   const subject = String(theirs[kind.name] ?? theirs[kind.key] ?? 'no name');
   const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   const counts = kind.counts.flatMap((measure): Difference[] => {
-    const held = Number(ours[measure] ?? 0);
+    const stored = Number(ours[measure] ?? 0);
     const upstream = theirs[measure];
-    return comparison.countDiffers(upstream, held) ? [{ measure, subject, upstream: numberOf(upstream), held }] : [];
+    return comparison.countDiffers(upstream, stored)
+      ? [{ measure, subject, upstream: numberOf(upstream), stored }]
+      : [];
   });
   if (counts.length > 0) return counts;
   const numbers = Object.entries(kind.numbers).flatMap(([name, measure]): Difference[] => {
     if (measure === undefined || !uses(measure)) return [];
-    const held = numberOf(ours[name]);
-    if (!comparison.numberDiffers(measure, theirs[name] ?? null, held)) return [];
-    return [{ measure: name, subject, upstream: numberOf(theirs[name]), held }];
+    const stored = numberOf(ours[name]);
+    if (!comparison.numberDiffers(measure, theirs[name] ?? null, stored)) return [];
+    return [{ measure: name, subject, upstream: numberOf(theirs[name]), stored }];
   });
   return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
 }
@@ -226,10 +228,10 @@ function compareRivals(subject: string, theirs: unknown, ours: unknown): Differe
     const upstream = rival?.['mentions'];
     if (typeof upstream !== 'number' || typeof rival['competitorId'] !== 'string') return [];
     const mine = (ours as Row[]).find(({ competitorId }) => competitorId === rival['competitorId']);
-    const held = Number(mine?.['mentions'] ?? 0);
-    if (upstream === held) return [];
+    const stored = Number(mine?.['mentions'] ?? 0);
+    if (upstream === stored) return [];
     return [
-      { measure: MENTIONS, subject: `${subject}, ${String(rival['name'] ?? rival['competitorId'])}`, upstream, held },
+      { measure: MENTIONS, subject: `${subject}, ${String(rival['name'] ?? rival['competitorId'])}`, upstream, stored },
     ];
   });
 }
@@ -262,12 +264,12 @@ function usableFor(
 // Lists rows that one side lacks, for reports whose keys both sides share: prompts, and domains down to the list's cut.
 function unmatched(resource: string, kind: Kind, theirs: readonly Row[], ours: readonly Row[], cut: number) {
   const keysOf = (rows: readonly Row[]): Set<unknown> => new Set(rows.map((row) => row[kind.key] ?? null));
-  const [named, held] = [keysOf(theirs), keysOf(ours)];
+  const [named, stored] = [keysOf(theirs), keysOf(ours)];
   const [count = ''] = kind.counts;
   const subjectOf = (row: Row): string => String(row[kind.name] ?? row[kind.key] ?? 'no name');
   const counted = (row: Row): number => Number(row[count] ?? 0);
   const lost = theirs
-    .filter((row) => typeof row[kind.key] === 'string' && !held.has(row[kind.key]) && counted(row) > 0)
+    .filter((row) => typeof row[kind.key] === 'string' && !stored.has(row[kind.key]) && counted(row) > 0)
     .map((row) => ({ subject: subjectOf(row), upstream: counted(row), here: 0 }));
   const added = ours
     .filter((row) => typeof row[kind.key] === 'string' && !named.has(row[kind.key]) && counted(row) > cut)

@@ -3,7 +3,7 @@ import { brief } from '../../analytics/explain/brief-result.ts';
 import { error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
 import { runSchema, stepSchema } from '../../scheduler/job-log.ts';
 import { type Step, STEP_KINDS } from '../../scheduler/job.ts';
-import { heldDeletion } from '../../warehouse/ledger/held-deletions.ts';
+import { unconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
 import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';
 
@@ -20,7 +20,7 @@ const stepResult = z.union([
   snapshot,
   plainFiles,
   z
-    .object({ held: z.array(heldDeletion), error: errorParts })
+    .object({ deletions: z.array(unconfirmedDeletion), error: errorParts })
     .describe('an export that awaits confirmation of deletions'),
   report,
   load,

@@ -13,7 +13,7 @@ export const sync = syncResult.extend({
 /** A line of `sync --all`: the result of a workspace, or only its error. */
 export const syncOfWorkspace = z.object({ workspace: z.string(), ...sync.partial().shape });
 
-const differingDay = z.object({ day, upstream: number, held: number, differences: z.array(difference) });
+const differingDay = z.object({ day, upstream: number, stored: number, differences: z.array(difference) });
 
 /** `verify`. */
 export const verify = z.object({

@@ -62,7 +62,7 @@ async function checkRows({ config }: CheckContext['context'], path: string, what
 }
 
 /** Checks that the replica exists, opens and is current. `isDamaged` is whether the warehouse was found damaged. */
-export async function checkCopy(check: CheckContext, isDamaged: boolean): Promise<Finding[]> {
+export async function checkReplica(check: CheckContext, isDamaged: boolean): Promise<Finding[]> {
   const { layout, owner, fix } = check;
   const { copy, live } = agesOf(layout);
   if (live === 0 && copy === 0) return [{ status: 'ok', message: 'nothing to publish yet' }];
@@ -70,7 +70,7 @@ export async function checkCopy(check: CheckContext, isDamaged: boolean): Promis
     const advice = 'The replica is published when a sync or an export ends.';
     return [{ status: 'warning', message: `no replica is published yet; ${owner} owns the warehouse`, advice }];
   }
-  const problem = await problemOfCopy(check);
+  const problem = await problemOfReplica(check);
   if (problem === null) return [{ status: 'ok', message: 'the replica opens and is current' }];
   if (owner !== null && problem.status === 'warning') {
     return [{ status: 'ok', message: `${problem.message}; ${owner} owns the warehouse` }];
@@ -82,7 +82,7 @@ export async function checkCopy(check: CheckContext, isDamaged: boolean): Promis
   return [{ status: 'ok', message: `${problem.message}; published again`, fixed: true }];
 }
 
-async function problemOfCopy({ context, layout }: CheckContext): Promise<Finding | null> {
+async function problemOfReplica({ context, layout }: CheckContext): Promise<Finding | null> {
   const { copy, live } = agesOf(layout);
   const advice = 'Run `sightline doctor --fix` or `sightline export`; the next sync also publishes it.';
   if (copy === 0) return { status: 'failure', message: `${layout.analytics} is missing`, advice };

@@ -43,10 +43,10 @@ export async function checkJobs({ context }: CheckContext): Promise<Finding[]> {
   return findingsAbout('jobs', await readVerdict(config, clock), message);
 }
 
-/** Checks that the data are complete and recent, that they match upstream's day counts, and that no deletion is held back. */
+/** Checks that the data are complete and recent, that they match upstream's day counts, and that no deletion awaits confirmation. */
 export async function checkCompleteness({ context }: CheckContext): Promise<Finding[]> {
   const verdict = await readVerdict(context.config, context.clock);
-  return findingsAbout('data', verdict, 'no day differs from the day counts, and no deletion is held back');
+  return findingsAbout('data', verdict, 'no day differs from the day counts, and no deletion awaits confirmation');
 }
 
 // A workspace without data has nothing to judge.

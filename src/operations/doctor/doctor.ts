@@ -6,7 +6,7 @@ import { layoutOf } from '../../snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
 import { remedyOf } from '../damage-remedy.ts';
 import type { CheckContext, Finding } from './check-context.ts';
-import { checkCopy, checkSnapshots, checkWarehouseFile } from './check-data.ts';
+import { checkReplica, checkSnapshots, checkWarehouseFile } from './check-data.ts';
 import { checkDestinations } from './check-destinations.ts';
 import { checkDisk, checkFolder, checkLeftovers, checkPermissions } from './check-files.ts';
 import { checkRecords } from './check-implausible.ts';
@@ -56,7 +56,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   { name: 'upstream', run: (check, earlier) => checkUpstream(check, hasFailed(earlier, 'budget')) },
   { name: 'home', run: checkHome },
   { name: 'warehouse', run: checkWarehouseFile },
-  { name: 'copy', run: (check, earlier) => checkCopy(check, hasFailed(earlier, 'warehouse')) },
+  { name: 'replica', run: (check, earlier) => checkReplica(check, hasFailed(earlier, 'warehouse')) },
   { name: 'records', run: (check, earlier) => checkRecords(check, hasFailed(earlier, 'warehouse')) },
   { name: 'snapshots', run: (check, earlier) => checkSnapshots(check, hasFailed(earlier, 'warehouse')) },
   { name: 'publishing', run: checkPublishing },
@@ -64,7 +64,7 @@ const checks: readonly { readonly name: string; readonly run: Check }[] = [
   {
     name: 'completeness',
     run: (check, earlier) =>
-      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'copy') ? Promise.resolve([]) : checkCompleteness(check),
+      hasFailed(earlier, 'warehouse') || hasFailed(earlier, 'replica') ? Promise.resolve([]) : checkCompleteness(check),
   },
   { name: 'raw pages', run: checkRawPages },
   { name: 'keys', run: checkKeys },

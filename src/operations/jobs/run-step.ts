@@ -6,7 +6,7 @@ import { COMPARE_REQUESTS, type Step } from '../../scheduler/job.ts';
 import type { Context } from '../../session/workspace.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
-import type { HeldDeletionRow } from '../../warehouse/ledger/held-deletions.ts';
+import type { UnconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
 import type { Comparison } from '../compare/compare-question.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { ExportedFiles } from '../export/export-files.ts';
@@ -24,7 +24,7 @@ export type StepResult =
   | { readonly of: 'export'; readonly snapshot: Exported }
   | { readonly of: 'load'; readonly loads: readonly DestinationLoad[] }
   | { readonly of: 'files'; readonly exported: ExportedFiles }
-  | { readonly of: 'held export'; readonly held: readonly HeldDeletionRow[]; readonly error: string }
+  | { readonly of: 'unconfirmed export'; readonly deletions: readonly UnconfirmedDeletion[]; readonly error: string }
   | { readonly of: 'report'; readonly reports: readonly WrittenReport[] }
   | { readonly of: 'brief'; readonly briefs: readonly Brief[] }
   | { readonly of: 'retention'; readonly deleted: readonly string[] }
@@ -146,11 +146,11 @@ async function runOperation(step: Step, parts: StepParts): Promise<Ending> {
 
 async function runExport(step: Extract<Step, { do: 'export' }>, context: Context, parts: StepParts): Promise<Ending> {
   const { onResult } = parts;
-  const { heldText, readHeld } = await import('../status.ts');
-  const held = await readHeld(context.config);
-  if (held.length > 0) {
-    const error = `not exported: ${held.map(heldText).join('; ')}`;
-    await onResult({ of: 'held export', held, error });
+  const { unconfirmedText, readUnconfirmed } = await import('../status.ts');
+  const deletions = await readUnconfirmed(context.config);
+  if (deletions.length > 0) {
+    const error = `not exported: ${deletions.map(unconfirmedText).join('; ')}`;
+    await onResult({ of: 'unconfirmed export', deletions, error });
     return { status: 'partial', code: null, error };
   }
   const { output, format = 'parquet', tables = null, since, name = null } = step;

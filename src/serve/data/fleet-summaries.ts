@@ -19,7 +19,7 @@ const OPEN_MAX = 2;
 
 /** The part of a workspace's row that depends only on its replica and the day. */
 export interface FleetSummary {
-  readonly copy: Exclude<ReplicaState, 'outdated'>;
+  readonly replica: Exclude<ReplicaState, 'outdated'>;
   /** Reason why the replica cannot be read; null if it can. */
   readonly why: string | null;
   readonly status: WarehouseStatus | null;
@@ -64,7 +64,7 @@ export function createFleetSummaries(parts: FleetSummariesParts): FleetSummaries
         entry.known = summary;
       },
       (thrown: unknown) => {
-        entry.known = { ...EMPTY, copy: 'unreadable', why: messageOf(thrown) };
+        entry.known = { ...EMPTY, replica: 'unreadable', why: messageOf(thrown) };
         if (entries.get(config.name) === entry) entries.delete(config.name);
       },
     );
@@ -94,8 +94,8 @@ async function summarize(config: WorkspaceConfig, parts: FleetSummariesParts): P
     return await readSummary(service, parts);
   } catch (thrown) {
     if (!(thrown instanceof SightlineError) || thrown.code !== 'no_data') throw thrown;
-    const copy = existsSync(layoutOf(config.folder).analytics) ? 'unreadable' : 'none';
-    return { ...EMPTY, copy, why: thrown.message };
+    const replica = existsSync(layoutOf(config.folder).analytics) ? 'unreadable' : 'none';
+    return { ...EMPTY, replica, why: thrown.message };
   } finally {
     await service.close();
   }
@@ -116,7 +116,7 @@ async function readSummary(service: Service, { clock, signal }: FleetSummariesPa
   const given = new URLSearchParams({ [METRICS]: 'visibility' });
   const source = { replica, catalogue, nowMs, signal };
   const visibility = replica.brands.size === 0 ? null : await runMetrics(source, given);
-  return { copy: 'current', why: null, status, syncedAt: syncedAt === null ? null : String(syncedAt), visibility };
+  return { replica: 'current', why: null, status, syncedAt: syncedAt === null ? null : String(syncedAt), visibility };
 }
 
 const LAST_COMPLETE =

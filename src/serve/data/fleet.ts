@@ -69,10 +69,10 @@ export function createFleet(parts: FleetParts): Fleet {
 }
 
 async function readRow(config: WorkspaceConfig, nowMs: number, summary: FleetSummary | null): Promise<FleetRow> {
-  const { copy = 'current', why = null, status = null, syncedAt = null, visibility = null } = summary ?? {};
+  const { replica = 'current', why = null, status = null, syncedAt = null, visibility = null } = summary ?? {};
   const facts = await readLiveFacts(config, nowMs);
   const { workspace, progress, jobs } = facts;
-  const { level, sentence } = verdictOf({ ...facts, copy, why, status });
+  const { level, sentence } = verdictOf({ ...facts, replica, why, status });
   const [job] = jobs.flatMap(({ name, next }) => (next === null ? [] : [{ name, at: next }])).sort(byTime);
   return toShownTexts({
     workspace,

@@ -6,7 +6,7 @@ import { VERSION } from '../../base/version.ts';
 import { dayOf } from '../../contract/time.ts';
 import { type ReplicaState, verdictOf } from '../../operations/verdict.ts';
 import type { ServedReplica } from '../../query/open-replica.ts';
-import { type ReplicaReport, readCopy } from '../../query/replica-report.ts';
+import { type ReplicaReport, readReplicaReport } from '../../query/replica-report.ts';
 import type { Service } from '../../query/service.ts';
 import { toShownTexts } from '../../query/shown-text.ts';
 import { writerOf } from '../../session/lock-driver.ts';
@@ -86,13 +86,13 @@ export function createReporter(parts: ReporterParts): Reporter {
     const isOwned = (await writerOf(folder)) !== null;
     const isActive = running !== null || isOwned;
     const keys = readKeys(parts);
-    const copy = report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, isActive)) };
-    const status = copy?.status ?? null;
+    const shown = report === null ? null : { ...report, runs: report.runs.map((run) => withDerivedEnd(run, isActive)) };
+    const status = shown?.status ?? null;
     const destinations = await parts.destinations(status?.dataVersion ?? null);
     const facts = {
       nowMs,
       workspace: parts.workspace,
-      copy: state,
+      replica: state,
       why,
       status,
       progress: running,
@@ -107,11 +107,11 @@ export function createReporter(parts: ReporterParts): Reporter {
       access: parts.access,
       runsJobs: parts.runsJobs,
       findings: toShownTexts(verdictOf(facts).findings),
-      copyState: state,
+      replicaState: state,
       dataVersion: replica?.version ?? null,
-      copy,
+      replica: shown,
       progress: running,
-      budget: watch.hour(copy?.requests ?? [], nowMs, reportedLimit),
+      budget: watch.hour(shown?.requests ?? [], nowMs, reportedLimit),
       jobs,
       destinations,
       keys,
@@ -155,7 +155,7 @@ function createReports({ catalogue }: Service): (replica: ServedReplica, nowMs: 
     const day = dayOf(nowMs);
     const known = reports.get(replica);
     if (known?.day === day) return known.report;
-    const report = readCopy(replica, catalogue, nowMs);
+    const report = readReplicaReport(replica, catalogue, nowMs);
     reports.set(replica, { day, report });
     report.catch(() => reports.delete(replica));
     return report;
@@ -187,7 +187,7 @@ function createNewest(service: Service, path: string): () => Promise<NewestRepli
 }
 
 function bytesOf({ warehouse, analytics }: ReturnType<typeof layoutOf>): OperationsReport['bytes'] {
-  return { warehouse: sizeOf(warehouse) + sizeOf(`${warehouse}.wal`), copy: sizeOf(analytics) };
+  return { warehouse: sizeOf(warehouse) + sizeOf(`${warehouse}.wal`), replica: sizeOf(analytics) };
 }
 
 function sizeOf(path: string): number {

@@ -13,11 +13,11 @@ export interface Declaration {
   read(observation: Observation): readonly Sample[];
 }
 
-type Copy = NonNullable<Observation['copy']>;
+type ObservedReplica = NonNullable<Observation['replica']>;
 
 /** Reads samples from the replica; returns none if it cannot be read. */
-export const ofCopy = (read: (copy: Copy) => readonly Sample[]) => (observation: Observation) =>
-  observation.copy === null ? [] : read(observation.copy);
+export const ofReplica = (read: (replica: ObservedReplica) => readonly Sample[]) => (observation: Observation) =>
+  observation.replica === null ? [] : read(observation.replica);
 
 /** Returns one sample per name, under the given label. */
 export const byName = (label: string, values: ReadonlyMap<string, number>): Sample[] =>

@@ -1,14 +1,14 @@
 import type { Observation, Surroundings } from '../../query/observer.ts';
-import { byName, type Declaration, ofCopy, type Sample, seconds } from './metric.ts';
+import { byName, type Declaration, ofReplica, type Sample, seconds } from './metric.ts';
 
 /** Statuses of runs and jobs; the series of the current one has the value 1. */
 const RUN_STATUSES = ['complete', 'partial', 'failed', 'interrupted'];
 const JOB_STATUSES = ['done', 'partial', 'failed', 'locked', 'interrupted'];
 
-type Run = NonNullable<NonNullable<Observation['copy']>['figures']['lastRun']>;
+type Run = NonNullable<NonNullable<Observation['replica']>['figures']['lastRun']>;
 
 const ofRun = (read: (run: Run) => readonly Sample[]) =>
-  ofCopy(({ figures }) => (figures.lastRun === null ? [] : read(figures.lastRun)));
+  ofReplica(({ figures }) => (figures.lastRun === null ? [] : read(figures.lastRun)));
 const ofProgress =
   (read: (progress: NonNullable<Surroundings['progress']>) => number) =>
   ({ surroundings: { progress } }: Observation): readonly Sample[] =>
@@ -72,17 +72,17 @@ export const syncMetrics: readonly Declaration[] = [
     help: 'Recorded syncs, by status.',
     kind: 'counter',
     labels: ['status'],
-    read: ofCopy(({ figures }) => RUN_STATUSES.map((status) => [figures.runs.get(status) ?? 0, { status }])),
+    read: ofReplica(({ figures }) => RUN_STATUSES.map((status) => [figures.runs.get(status) ?? 0, { status }])),
   },
   {
     name: 'sightline_sync_failures_in_a_row',
     help: 'Failed syncs since the last complete or partial one.',
-    read: ofCopy(({ figures }) => [[figures.failuresInARow]]),
+    read: ofReplica(({ figures }) => [[figures.failuresInARow]]),
   },
   {
     name: 'sightline_sync_last_complete_timestamp_seconds',
     help: 'End of the last complete sync of everything; absent if there is none.',
-    read: ofCopy(({ figures }) => [[seconds(figures.lastWholeAt)]]),
+    read: ofReplica(({ figures }) => [[seconds(figures.lastWholeAt)]]),
   },
   {
     name: 'sightline_sync_running',
@@ -137,7 +137,7 @@ export const syncMetrics: readonly Declaration[] = [
     kind: 'counter',
     labels: ['status'],
     // Initialize expected statuses with 0; otherwise their first occurrence is not seen as an increase.
-    read: ofCopy(({ figures }) => byName('status', new Map([['200', 0], ['429', 0], ...figures.requests]))),
+    read: ofReplica(({ figures }) => byName('status', new Map([['200', 0], ['429', 0], ...figures.requests]))),
   },
   {
     name: 'sightline_job_enabled',

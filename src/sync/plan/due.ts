@@ -5,7 +5,7 @@ import type { DayRange } from '../slice.ts';
 export interface DayState {
   /** Items of the day by upstream's day counts; null without day counts. */
   readonly upstream: number | null;
-  readonly held: number;
+  readonly stored: number;
   /** Whether all figures of the day counts match the stored rows; null without day counts. */
   readonly agreed: boolean | null;
   /** Whether the last read of the day found the same difference and the next retry is not due yet. */
@@ -50,8 +50,8 @@ export function dueDays(options: DueOptions): ReadonlyMap<string, Due> {
 function dueOf(day: string, { today, stateOf, settleDays, full }: DueOptions): Due {
   const due = (reason: string): Due => ({ kind: 'due', reason });
   const state = stateOf(day);
-  const { upstream, held, agreed, isKnown, isLacking, readAt } = state;
-  const isEmpty = upstream === 0 && held === 0;
+  const { upstream, stored, agreed, isKnown, isLacking, readAt } = state;
+  const isEmpty = upstream === 0 && stored === 0;
   if (full) return due('requested explicitly');
   if (day >= addDays(today, -settleDays)) return due('recent, may still change');
   // Read empty days once too: day counts of 0 do not prove that the day is empty.
@@ -59,7 +59,7 @@ function dueOf(day: string, { today, stateOf, settleDays, full }: DueOptions): D
   if (isLacking) return due('lacked rows when it was read');
   if (isEmpty && agreed !== false) return { kind: 'free' };
   if (agreed === false && !isKnown) {
-    return due(upstream === held ? 'figures differ from the day counts' : 'row count differs from the day counts');
+    return due(upstream === stored ? 'figures differ from the day counts' : 'row count differs from the day counts');
   }
   if (readAt < Date.parse(`${day}T00:00:00Z`) + DAY_MS) return due('was read before its end');
   return { kind: 'whole' };

@@ -23,7 +23,7 @@ const SAMPLE_DAYS = 3;
 const LOOKBACK_DAYS = 7;
 /** Upstream's day counts of a window, with the stored counts and earlier audits. */
 export interface CountedDays {
-  readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'held' | 'agreed' | 'figures'>[];
+  readonly days: readonly Pick<Audit, 'day' | 'upstream' | 'stored' | 'agreed' | 'figures'>[];
   readonly audits: ReadonlyMap<string, Pick<Audit, 'figures' | 'agreed' | 'tries' | 'retryAt'>>;
   /** Engines with stored responses that the day counts do not cover; default none. */
   readonly uncounted?: readonly string[];
@@ -205,15 +205,15 @@ function stateReader(
     const figures = byDay.get(day);
     const read = readAt.get(day) ?? null;
     if (counted === null) {
-      return { upstream: null, held: 0, agreed: null, isKnown: false, isLacking: false, readAt: read };
+      return { upstream: null, stored: 0, agreed: null, isKnown: false, isLacking: false, readAt: read };
     }
-    const { upstream, held, agreed } = figures ?? { upstream: 0, held: 0, agreed: true };
+    const { upstream, stored, agreed } = figures ?? { upstream: 0, stored: 0, agreed: true };
     const audit = counted.audits.get(day);
     const isPending = audit !== undefined && audit.tries > 0;
     const isDue =
       context.acceptDeletions === true || ((audit?.retryAt ?? 0) <= context.now && sample?.has(day) !== false);
     const isKnown = read !== null && isPending && audit.figures === figures?.figures && !isDue;
-    return { upstream, held, agreed, isKnown, isLacking: isPending && audit.agreed && isDue, readAt: read };
+    return { upstream, stored, agreed, isKnown, isLacking: isPending && audit.agreed && isDue, readAt: read };
   };
 }
 

@@ -19,7 +19,7 @@ const REPLAYED = [
   'drift',
   'vocabulary',
   'listings',
-  'held_deletions',
+  'unconfirmed_deletions',
   'echoed_days',
   'raw_pages',
 ];

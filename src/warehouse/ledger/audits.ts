@@ -8,7 +8,7 @@ export interface Audit {
   readonly agreed: boolean;
   /** Items of the day: counted by upstream, and stored here. */
   readonly upstream: number;
-  readonly held: number;
+  readonly stored: number;
   /** Hash of the figures of both sides; equal differences have equal hashes. */
   readonly figures: string;
   /**
@@ -29,7 +29,7 @@ const columns = [
   { name: 'day', kind: 'day' },
   { name: 'agreed', kind: 'boolean' },
   { name: 'upstream', kind: 'integer' },
-  { name: 'held', kind: 'integer' },
+  { name: 'stored', kind: 'integer' },
   { name: 'figures', kind: 'text' },
   { name: 'mark', kind: 'text' },
   { name: 'tries', kind: 'integer' },
@@ -44,20 +44,20 @@ export async function readAudits(
 ): Promise<ReadonlyMap<string, Audit>> {
   const rows = await database.exclusive((session) =>
     session.query(
-      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, held, figures, mark, coalesce(tries, 0),
+      `SELECT strftime(day, '%Y-%m-%d'), agreed, upstream, stored, figures, mark, coalesce(tries, 0),
          CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
        WHERE resource = $1 AND brand_id = CAST($2 AS UUID)`,
       [resource, brandId],
     ),
   );
   return new Map(
-    rows.map(([day, agreed, upstream, held, figures, mark, tries, retryAt]) => [
+    rows.map(([day, agreed, upstream, stored, figures, mark, tries, retryAt]) => [
       String(day),
       {
         day: String(day),
         agreed: agreed === true,
         upstream: Number(upstream),
-        held: Number(held),
+        stored: Number(stored),
         figures: String(figures),
         mark: mark === null ? null : String(mark),
         tries: Number(tries),
@@ -78,9 +78,9 @@ export async function writeAudits(
   if (audits.length === 0) return;
   await database.transaction(async (session) => {
     const rows = stage(
-      audits.map(({ day, agreed, upstream, held, figures, mark, tries, retryAt }) => {
+      audits.map(({ day, agreed, upstream, stored, figures, mark, tries, retryAt }) => {
         const retry = retryAt === null ? null : toTimestampText(retryAt);
-        return { day, agreed, upstream, held, figures, mark, tries, retry_at: retry };
+        return { day, agreed, upstream, stored, figures, mark, tries, retry_at: retry };
       }),
     );
     await session.run(
@@ -89,7 +89,7 @@ export async function writeAudits(
       [rows, resource, brandId],
     );
     await session.run(
-      `INSERT INTO sync.audits SELECT $2, CAST($3 AS UUID), s.day, CAST($4 AS TIMESTAMP), s.agreed, s.upstream, s.held,
+      `INSERT INTO sync.audits SELECT $2, CAST($3 AS UUID), s.day, CAST($4 AS TIMESTAMP), s.agreed, s.upstream, s.stored,
          s.figures, s.mark, s.tries, s.retry_at FROM ${staged(columns, '$1')} s`,
       [rows, resource, brandId, toTimestampText(checkedAt)],
     );

@@ -49,7 +49,7 @@ function conditionsOf({ earliest, latest, rawFiles }: RecordBounds): [table: str
   return [
     ['coverage', `NOT (${range} AND ${within('closed_at')} AND rows >= 0)`],
     ['checkpoints', `slice IN (SELECT slice FROM sync.checkpoints WHERE NOT (${page}))`],
-    ['audits', `NOT (${within('day')} AND ${within('checked_at')} AND upstream >= 0 AND held >= 0)`],
+    ['audits', `NOT (${within('day')} AND ${within('checked_at')} AND upstream >= 0 AND stored >= 0)`],
     ['verifications', `NOT (${within('day')} AND ${within('verified_at')})`],
     ['calibration', `EXISTS (SELECT 1 FROM sync.calibration WHERE NOT (${finding}))`],
     ['raw_pages', `NOT (${within('received_at')} AND position >= 0 AND bytes > 0 AND ${isInFile(rawFiles)})`],

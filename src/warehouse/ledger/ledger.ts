@@ -194,7 +194,7 @@ export interface KnownSlices {
 }
 
 /** Creates the slices of a warehouse, which only this process writes. */
-export function createKnownSlices(table: 'coverage' | 'held_deletions'): KnownSlices {
+export function createKnownSlices(table: 'coverage' | 'unconfirmed_deletions'): KnownSlices {
   let known: Set<string> | null = null;
   return {
     mayHave: async (session, sliceId) => {

@@ -1,6 +1,6 @@
 import type { Query, Session } from '../database.ts';
-import { forgetEarlierHeldDeletions } from './held-deletions.ts';
 import { toTimestampText } from './ledger.ts';
+import { forgetEarlierDeletions } from './unconfirmed-deletions.ts';
 
 /** Final status of a run; while it runs, the stored status is `running`. */
 export type RunStatus = 'complete' | 'partial' | 'failed' | 'interrupted';
@@ -108,7 +108,7 @@ export async function endRun(
       [run.passId],
     );
   }
-  await forgetEarlierHeldDeletions(session, run.runId);
+  await forgetEarlierDeletions(session, run.runId);
   await session.run(
     `UPDATE sync.runs SET status = $2, ended_at = CAST($3 AS TIMESTAMP), requests = $4, retries = $5, waited_ms = $6,
        quarantined = $7, tables = CAST($8 AS JSON), error = $9, data_version = $10 WHERE run_id = CAST($1 AS UUID)`,

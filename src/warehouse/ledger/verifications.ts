@@ -17,7 +17,7 @@ export interface Verified {
   readonly measure: string | null;
   readonly subject: string | null;
   readonly upstream: number | null;
-  readonly held: number | null;
+  readonly stored: number | null;
   /** Null if the comparison is not possible yet, such as for a day that is not over. */
   readonly agrees: boolean | null;
 }
@@ -35,7 +35,7 @@ const columns = [
   { name: 'measure', kind: 'text' },
   { name: 'subject', kind: 'text' },
   { name: 'upstream', kind: 'number' },
-  { name: 'held', kind: 'number' },
+  { name: 'stored', kind: 'number' },
   { name: 'agrees', kind: 'boolean' },
 ] as const;
 
@@ -56,7 +56,7 @@ export async function writeVerifications(
       await session.run(
         `INSERT INTO sync.verifications
          SELECT CAST($2 AS TIMESTAMP), (SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowid DESC LIMIT 1),
-           CAST($3 AS UUID), s.day, coalesce(s.measure, '${DAY}'), s.subject, s.upstream, s.held, s.agrees
+           CAST($3 AS UUID), s.day, coalesce(s.measure, '${DAY}'), s.subject, s.upstream, s.stored, s.agrees
          FROM ${staged(columns, '$1')} s`,
         [stage(rows.map((row) => ({ ...row }))), toTimestampText(now), brandId],
       );

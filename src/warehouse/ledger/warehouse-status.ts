@@ -10,7 +10,6 @@ import { comparisonSummary, readComparison } from './comparisons.ts';
 import { readDrift } from './drift-notes.ts';
 import { readEmptyDays } from './empty-days.ts';
 import { dataFreshness, readFreshness } from './freshness.ts';
-import { heldDeletion, readHeldDeletions } from './held-deletions.ts';
 import { readDataVersion } from './ledger.ts';
 import {
   BACKFILL_REQUESTS_MAX,
@@ -19,6 +18,7 @@ import {
   readTotals,
   totalsResources,
 } from './reported-totals.ts';
+import { unconfirmedDeletion, readUnconfirmedDeletions } from './unconfirmed-deletions.ts';
 import { readVerifiedThrough } from './verifications.ts';
 
 /** Limit of listed gaps per resource; `gapDays` counts all of them. */
@@ -108,7 +108,7 @@ export const warehouseStatus = z.object({
   differing: z
     .array(differingDay)
     .describe("days that differ from upstream's day counts after they were read, oldest first"),
-  heldDeletions: z.array(heldDeletion).describe('mass deletions that were held back'),
+  unconfirmedDeletions: z.array(unconfirmedDeletion).describe('mass deletions that wait for a confirmation'),
   backfill: z
     .array(z.object({ resource: z.string(), days: number, requestsPerSync: number }))
     .describe('days older than the last 30 with unknown totals; syncs fill them in the background'),
@@ -134,7 +134,7 @@ export async function readStatus(query: Query, catalogue: Catalogue, nowMs: numb
     key: await readKeyHealth(query),
     comparison: await readComparison(query),
     differing: await readDiffering(query, nowMs),
-    heldDeletions: await readHeldDeletions(query),
+    unconfirmedDeletions: await readUnconfirmedDeletions(query),
     backfill: await readBackfill(query, catalogue, nowMs),
   };
 }
@@ -169,7 +169,7 @@ function countUnknown(totals: BrandTotals | undefined, since: string | null, now
 async function readDiffering(query: Query, nowMs: number): Promise<DifferingDay[]> {
   const rows = await query(
     `SELECT resource, CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), CAST(upstream AS DOUBLE),
-       CAST(held AS DOUBLE), CAST(tries AS DOUBLE), CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
+       CAST(stored AS DOUBLE), CAST(tries AS DOUBLE), CAST(epoch_ms(retry_at) AS DOUBLE) FROM sync.audits
      WHERE tries > 0 ORDER BY ALL LIMIT ${DIFFERING_MAX}`,
   );
   return rows.map(([resource, brandId, day, counted, stored, tries, retryAt]) => ({

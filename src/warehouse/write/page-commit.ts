@@ -50,8 +50,8 @@ export interface PageResult {
   readonly quarantined: number;
   /** Reason why the end of the slice deleted no rows; null if the deletions were checked. */
   readonly deletionsSkipped: string | null;
-  /** Deletions that were held back; their rows stay live. */
-  readonly held: readonly HeldRows[];
+  /** Deletions that nothing confirms; their rows stay live. */
+  readonly unconfirmed: readonly UnconfirmedRows[];
   /** Whether the slice ended with this page. */
   readonly ended: boolean;
 }
@@ -60,7 +60,7 @@ export interface PageResult {
 export type PageChanges = Changes & { read: number };
 
 /** Rows of a table that the slice no longer lists but that stay live. */
-export interface HeldRows extends TableLoss {
+export interface UnconfirmedRows extends TableLoss {
   /** Number of rows by day; empty if the table has no days. */
   readonly days: ReadonlyMap<string, number>;
   readonly keys: readonly Values[];

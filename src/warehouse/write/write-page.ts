@@ -56,7 +56,7 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
     if (resource.change.kind === 'window') await forgetDays(session, slice);
   }
   const ended = page.next === null || (page.untilKnown === true && isUnchanged(tables));
-  let end: Pick<PageResult, 'deletionsSkipped' | 'held'> = { deletionsSkipped: null, held: [] };
+  let end: Pick<PageResult, 'deletionsSkipped' | 'unconfirmed'> = { deletionsSkipped: null, unconfirmed: [] };
   if (ended) {
     // Before the end of the slice, which deletes the checkpoints.
     if (await writeListings(resource, session, page)) version.current += 1;

@@ -128,10 +128,10 @@ export interface OperationsReport {
   /** Most urgent first. */
   readonly findings: readonly Finding[];
   /** `none`, `unreadable`, `outdated` (the newest is unreadable, the previous one is shown), or `current`. */
-  readonly copyState: string;
+  readonly replicaState: string;
   /** Changes when the numbers of the charts change; null without data. */
   readonly dataVersion: string | null;
-  readonly copy: Replica | null;
+  readonly replica: Replica | null;
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
   readonly jobs: readonly JobLine[];
@@ -151,5 +151,5 @@ export interface OperationsReport {
     readonly all: number;
     readonly newest: readonly SnapshotLine[];
   };
-  readonly bytes: { readonly warehouse: number; readonly copy: number };
+  readonly bytes: { readonly warehouse: number; readonly replica: number };
 }

@@ -45,7 +45,7 @@ async function scrape(): Promise<{ text: string; value: (series: string) => numb
 describe('the metrics of a workspace', () => {
   it('report missing data without failing or reporting 0', async () => {
     const { text, value } = await scrape();
-    expect(value('sightline_copy_readable')).toBe(0);
+    expect(value('sightline_replica_readable')).toBe(0);
     expect(value('sightline_sync_running')).toBe(0);
     expect(value('sightline_sync_last_complete_timestamp_seconds')).toBeNull();
     expect(text).toContain('workspace="default"');
@@ -63,7 +63,7 @@ describe('the metrics of a workspace', () => {
     const brand = sandbox.world.brands[0]?.id ?? '';
     const changes = Object.values(summary.tables);
     const exact: Record<string, number> = {
-      sightline_copy_readable: 1,
+      sightline_replica_readable: 1,
       'sightline_sync_last_status{status="complete"}': 1,
       'sightline_sync_last_status{status="failed"}': 0,
       'sightline_sync_runs_total{status="complete"}': 2,
@@ -96,7 +96,7 @@ describe('the metrics of a workspace', () => {
       expect(Math.abs(now - (value(moment) ?? 0)), moment).toBeLessThan(600);
     }
     expect(value('sightline_job_next_due_timestamp_seconds{job_name="nightly"}')).toBeGreaterThan(now);
-    for (const part of ['warehouse', 'copy', 'snapshots', 'raw']) {
+    for (const part of ['warehouse', 'replica', 'snapshots', 'raw']) {
       expect(value(`sightline_storage_bytes{part="${part}"}`), part).toBeGreaterThan(0);
     }
     expect(text).not.toContain(sandbox.key);
@@ -143,7 +143,7 @@ describe('the metrics of a workspace', () => {
     await writeFile(`${analytics}.damaged`, 'this is no database');
     await rename(`${analytics}.damaged`, analytics);
     const { value } = await scrape();
-    expect(value('sightline_copy_readable')).toBe(0);
+    expect(value('sightline_replica_readable')).toBe(0);
     expect(value('sightline_sync_last_status{status="complete"}')).toBe(1);
   });
 });

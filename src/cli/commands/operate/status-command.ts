@@ -70,9 +70,9 @@ async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean)
   return worst;
 }
 
-type HeldTexts = Pick<typeof import('../../../operations/status.ts'), 'heldText' | 'HELD_HINT'>;
+type UnconfirmedTexts = Pick<typeof import('../../../operations/status.ts'), 'unconfirmedText' | 'CONFIRM_HINT'>;
 
-function describe(status: WorkspaceStatus, texts: HeldTexts): string {
+function describe(status: WorkspaceStatus, texts: UnconfirmedTexts): string {
   const { workspace, folder, owner, asOf, stale, bytes, jobs, destinations, progress, data, verdict } = status;
   const lines = [`${workspace}: ${WORDS[verdict.level]}`, ...describeVerdict(verdict), `  folder       ${folder}`];
   const add = (label: string, text: string): void => {
@@ -83,7 +83,7 @@ function describe(status: WorkspaceStatus, texts: HeldTexts): string {
   if (stale) add('read from', `the replica of ${toMinute(asOf)}; the warehouse has newer data`);
   add(
     'size',
-    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, replica ${size(bytes.copy)}, snapshots ${size(bytes.snapshots)}`,
+    `${size(bytes.all)}: warehouse ${size(bytes.warehouse)}, replica ${size(bytes.replica)}, snapshots ${size(bytes.snapshots)}`,
   );
   if (data === null) add('data', 'none yet: the first sync is running');
   else describeData(data, texts, add);
@@ -112,7 +112,7 @@ function describeVerdict({ findings }: Verdict): string[] {
 
 function describeData(
   data: WarehouseStatus,
-  { heldText, HELD_HINT }: HeldTexts,
+  { unconfirmedText, CONFIRM_HINT }: UnconfirmedTexts,
   add: (label: string, text: string) => void,
 ): void {
   const {
@@ -124,7 +124,7 @@ function describeData(
     unlearned,
     key,
     differing,
-    heldDeletions,
+    unconfirmedDeletions,
     backfill,
     comparison,
   } = data;
@@ -151,8 +151,8 @@ function describeData(
     add('differs', `${resource}  ${names.get(brandId) ?? brandId}  ${day}: ${figures}; ${next}`);
   }
   if (differing.length > SHOWN_MAX) add('', `and ${plural(differing.length - SHOWN_MAX, 'day')} more`);
-  for (const held of heldDeletions) add('held back', heldText(held));
-  if (heldDeletions.length > 0) add('', HELD_HINT);
+  for (const one of unconfirmedDeletions) add('unconfirmed', unconfirmedText(one));
+  if (unconfirmedDeletions.length > 0) add('', CONFIRM_HINT);
   for (const { brandId, name, verifiedThrough, verifiedAt, differingDays } of brands) {
     const differ =
       differingDays === 0 ? '' : `, ${plural(differingDays, 'day')} differ${differingDays === 1 ? 's' : ''}`;

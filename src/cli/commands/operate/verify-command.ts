@@ -55,7 +55,7 @@ function toJson({ brands, repair, error }: Verification) {
   const of = (days: readonly DayVerification[], wanted: DayVerification['status']) =>
     days
       .filter(({ status }) => status === wanted)
-      .map(({ day, upstream, held, differences }) => ({ day, upstream, held, differences }));
+      .map(({ day, upstream, stored, differences }) => ({ day, upstream, stored, differences }));
   return {
     agrees: error === null && !brands.some(({ differs }) => differs),
     brands: brands.map(({ brandId, name, verifiedThrough, days, ranges }) => ({
@@ -122,9 +122,10 @@ function describeBrand(brand: BrandVerification): void {
 }
 
 function linesOf(scope: string, differences: readonly Difference[]): string[] {
-  return differences.map(({ measure, subject, upstream, held }) => {
-    const by = upstream === null || held === null ? '' : ` (${held > upstream ? '+' : ''}${shown(held - upstream)})`;
-    return `${scope}: ${measure} of ${subject}: upstream ${shown(upstream)}, stored ${shown(held)}${by}`;
+  return differences.map(({ measure, subject, upstream, stored }) => {
+    const by =
+      upstream === null || stored === null ? '' : ` (${stored > upstream ? '+' : ''}${shown(stored - upstream)})`;
+    return `${scope}: ${measure} of ${subject}: upstream ${shown(upstream)}, stored ${shown(stored)}${by}`;
   });
 }
 

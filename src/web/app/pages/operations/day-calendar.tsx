@@ -27,11 +27,11 @@ const STEPS: Readonly<Record<string, number>> = {
 };
 
 /** The state of each day of a brand, by month. */
-export function DayCalendar({ copy }: { readonly copy: Replica }): JSX.Element {
-  const { brands } = copy.status;
+export function DayCalendar({ replica }: { readonly replica: Replica }): JSX.Element {
+  const { brands } = replica.status;
   const [brandId, setBrandId] = useState(brands[0]?.brandId ?? null);
   const [hasAll, setHasAll] = useState(false);
-  const calendar = copy.calendars.find((one) => one.brandId === brandId) ?? copy.calendars[0];
+  const calendar = replica.calendars.find((one) => one.brandId === brandId) ?? replica.calendars[0];
   if (calendar === undefined) return <p class="quiet">No days yet.</p>;
   return (
     <>

@@ -13,8 +13,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** How upstream differs from the declarations, and the items that could not be stored. */
-export function DriftList({ copy }: { readonly copy: Replica }): JSX.Element {
-  const { quarantined, drift } = copy.status;
+export function DriftList({ replica }: { readonly replica: Replica }): JSX.Element {
+  const { quarantined, drift } = replica.status;
   const fresh = drift.filter(({ isNew }) => isNew).length;
   return (
     <>
@@ -27,11 +27,11 @@ export function DriftList({ copy }: { readonly copy: Replica }): JSX.Element {
           </Marked>
         )}
       </p>
-      {copy.drift.length > 0 && (
+      {replica.drift.length > 0 && (
         <PlainTable
           caption="Drift, newest first"
           columns={['Field', 'Change', '#Times', 'Last seen', 'Example']}
-          rows={copy.drift.map((one) => [
+          rows={replica.drift.map((one) => [
             `${one.resource} ${one.path}`,
             `${KINDS[one.kind] ?? one.kind}${one.detail === null ? '' : `: ${one.detail}`}`,
             grouped(one.count),
@@ -47,11 +47,11 @@ export function DriftList({ copy }: { readonly copy: Replica }): JSX.Element {
           <Marked level="attention">{plural(quarantined, 'item')} in quarantine.</Marked>
         )}
       </p>
-      {copy.quarantine.length > 0 && (
+      {replica.quarantine.length > 0 && (
         <PlainTable
           caption="Items in quarantine, newest first"
           columns={['Resource', 'Reason', 'Last seen', 'Item']}
-          rows={copy.quarantine.map((one) => [
+          rows={replica.quarantine.map((one) => [
             one.resource,
             one.reason,
             <Age key="seen" time={one.lastSeenAt} />,

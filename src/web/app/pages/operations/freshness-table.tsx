@@ -5,18 +5,18 @@ import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 
 /** The state of all resources in one line. */
-export function freshnessLine(copy: Replica): string {
-  const open = copy.freshness.filter((row) => stateOf(copy, row, null).level !== 'good');
-  if (open.length === 0) return `all ${copy.freshness.length} resources are complete`;
-  return `${open.length} of ${copy.freshness.length} resources are incomplete`;
+export function freshnessLine(replica: Replica): string {
+  const open = replica.freshness.filter((row) => stateOf(replica, row, null).level !== 'good');
+  if (open.length === 0) return `all ${replica.freshness.length} resources are complete`;
+  return `${open.length} of ${replica.freshness.length} resources are incomplete`;
 }
 
 /** When each resource was read, and the verification of each brand. Complete resources without missing days are one line. */
-export function Freshness({ copy }: { readonly copy: Replica }): JSX.Element {
-  const { brands, unlearned } = copy.status;
+export function Freshness({ replica }: { readonly replica: Replica }): JSX.Element {
+  const { brands, unlearned } = replica.status;
   const [chosen, setChosen] = useState<string | null>(null);
-  const rows = copy.freshness.map((row) => ({ row, ...stateOf(copy, row, chosen) }));
-  const generic = new Set(copy.status.resources.flatMap((one) => (one.generic === true ? [one.resource] : [])));
+  const rows = replica.freshness.map((row) => ({ row, ...stateOf(replica, row, chosen) }));
+  const generic = new Set(replica.status.resources.flatMap((one) => (one.generic === true ? [one.resource] : [])));
   const incomplete = rows.filter(({ level }) => level !== 'good');
   const complete = rows.filter(({ level }) => level === 'good');
   const oldest = complete.flatMap(({ readAt }) => readAt ?? []).sort((a, b) => a - b)[0] ?? null;
@@ -57,8 +57,8 @@ export function Freshness({ copy }: { readonly copy: Replica }): JSX.Element {
       )}
       <h3>Brands</h3>
       {brands.length === 0 ? <p class="quiet">No brands.</p> : <Verification brands={brands} />}
-      {copy.brandsLeftOut > 0 && (
-        <p class="quiet">{plural(copy.brandsLeftOut, 'brand')} more; sightline status lists all.</p>
+      {replica.brandsLeftOut > 0 && (
+        <p class="quiet">{plural(replica.brandsLeftOut, 'brand')} more; sightline status lists all.</p>
       )}
       {unlearned.length > 0 && (
         <p class="quiet">
@@ -125,13 +125,13 @@ interface RowState {
   readonly ranges: string;
 }
 
-function stateOf(copy: Replica, row: FreshnessRow, brandId: string | null): RowState {
-  const chosen = copy.status.brands.findIndex((brand) => brand.brandId === brandId);
+function stateOf(replica: Replica, row: FreshnessRow, brandId: string | null): RowState {
+  const chosen = replica.status.brands.findIndex((brand) => brand.brandId === brandId);
   const index = row.scope === 'brand' ? chosen : 0;
   const times = index < 0 ? row.readAt : [row.readAt[index] ?? null];
   const isPartial = index < 0 ? row.partial.includes('1') : row.partial[index] === '1';
   const read = times.filter((time) => time !== null);
-  const known = copy.status.resources.find(({ resource }) => resource === row.resource);
+  const known = replica.status.resources.find(({ resource }) => resource === row.resource);
   const days = missingDays(known, brandId);
   const unfinished =
     known === undefined || known.unfinished === 0 ? '' : `, ${plural(known.unfinished, 'list')} not finished`;

@@ -16,7 +16,7 @@ import { SnapshotList } from './snapshot-list.tsx';
 import { VerdictBlock } from './verdict-block.tsx';
 import '../../styles/operations.css';
 
-/** The state of the copy and of this server: the verdict, what to do, the running sync, and everything else folded. */
+/** The state of the replica and of this server: the verdict, what to do, the running sync, and everything else folded. */
 export default function Operations(): JSX.Element {
   const loaded = useResource<OperationsReport>('/status/data');
   const { data } = loaded;
@@ -62,36 +62,36 @@ export default function Operations(): JSX.Element {
 }
 
 function Details({ report }: { readonly report: OperationsReport }): JSX.Element {
-  const { copy, jobs, destinations, keys, snapshots, bytes, budget } = report;
+  const { replica, jobs, destinations, keys, snapshots, bytes, budget } = report;
   const empty = <p class="quiet">{emptyText(report)}</p>;
-  const quarantined = copy?.status.quarantined ?? 0;
-  const drift = copy?.status.drift.filter(({ isNew }) => isNew).length ?? 0;
+  const quarantined = replica?.status.quarantined ?? 0;
+  const drift = replica?.status.drift.filter(({ isNew }) => isNew).length ?? 0;
   const sum = budget.minutes.reduce((total, one) => total + one, 0);
-  const [lastRun] = copy?.runs ?? [];
+  const [lastRun] = replica?.runs ?? [];
   return (
     <>
-      <Folded id="freshness" title="Freshness" line={copy === null ? 'no data' : freshnessLine(copy)}>
-        {copy === null ? empty : <Freshness copy={copy} />}
+      <Folded id="freshness" title="Freshness" line={replica === null ? 'no data' : freshnessLine(replica)}>
+        {replica === null ? empty : <Freshness replica={replica} />}
       </Folded>
       <Folded id="days" title="Days" line={daysLine(report)}>
-        {copy === null || copy.status.brands.length === 0 ? empty : <DayCalendar copy={copy} />}
+        {replica === null || replica.status.brands.length === 0 ? empty : <DayCalendar replica={replica} />}
       </Folded>
       <Folded id="requests" title="Requests" line={`${grouped(sum)} in the last hour`}>
         <HourOfRequests budget={budget} />
       </Folded>
       <Folded id="runs" title="Runs" line={lastRun === undefined ? 'none' : `the last is ${lastRun.status}`}>
-        {copy === null ? empty : <RunTable runs={copy.runs} />}
+        {replica === null ? empty : <RunTable runs={replica.runs} />}
       </Folded>
       <Folded id="changes" title="Drift and quarantine" line={`${drift} new, ${quarantined} in quarantine`}>
-        {copy === null ? empty : <DriftList copy={copy} />}
+        {replica === null ? empty : <DriftList replica={replica} />}
       </Folded>
-      <Folded id="calibration" title="Calibration" line={copy === null ? 'no data' : pointsLine(copy)}>
-        {copy === null ? empty : <PointList copy={copy} />}
+      <Folded id="calibration" title="Calibration" line={replica === null ? 'no data' : pointsLine(replica)}>
+        {replica === null ? empty : <PointList replica={replica} />}
       </Folded>
       <Folded
         id="snapshots"
         title="Snapshots and sizes"
-        line={`${snapshots.all} published; warehouse ${size(bytes.warehouse)}, replica ${size(bytes.copy)}`}
+        line={`${snapshots.all} published; warehouse ${size(bytes.warehouse)}, replica ${size(bytes.replica)}`}
       >
         <SnapshotList snapshots={snapshots} />
       </Folded>
@@ -139,8 +139,8 @@ function destinationsLine(destinations: OperationsReport['destinations']): strin
   return `${current} of ${destinations.length} up to date${failed === 0 ? '' : `, ${failed} failed`}`;
 }
 
-function daysLine({ copy }: OperationsReport): string {
-  const counts = copy?.calendars.map((one) => one.counts) ?? [];
+function daysLine({ replica }: OperationsReport): string {
+  const counts = replica?.calendars.map((one) => one.counts) ?? [];
   const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
   const open = (['partial', 'differs', 'missing'] as const).filter((name) => sum(name) > 0);
   if (counts.length === 0) return 'no data';
@@ -148,7 +148,7 @@ function daysLine({ copy }: OperationsReport): string {
   return open.map((name) => `${grouped(sum(name))} ${name}`).join(', ');
 }
 
-function emptyText({ copyState, progress }: OperationsReport): string {
-  if (copyState === 'unreadable') return 'The replica is damaged and cannot be shown.';
+function emptyText({ replicaState, progress }: OperationsReport): string {
+  if (replicaState === 'unreadable') return 'The replica is damaged and cannot be shown.';
   return progress === null ? 'No data yet.' : 'No data yet. Data appear when the first sync has read all lists.';
 }

@@ -13,7 +13,7 @@ export function pointsLine({ points }: Replica): string {
 }
 
 /** How upstream computes and writes its responses, as far as they show it. Points that need attention come first. */
-export function PointList({ copy: { points } }: { readonly copy: Replica }): JSX.Element {
+export function PointList({ replica: { points } }: { readonly replica: Replica }): JSX.Element {
   const isKnown = ({ state }: CalibratedPoint): boolean => state === 'determined' || state === 'configured';
   const known = points.filter(isKnown);
   const others = points.filter((point) => !isKnown(point));

@@ -57,17 +57,17 @@ function Remedy({ finding: { command, consequences } }: { readonly finding: Find
   );
 }
 
-function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly [string, JSX.Element | string])[] {
-  const brands = copy?.status.brands ?? [];
+function factsOf({ replica, budget, jobs, runsJobs }: OperationsReport): (readonly [string, JSX.Element | string])[] {
+  const brands = replica?.status.brands ?? [];
   const days = brands.flatMap(({ verifiedThrough }) => verifiedThrough ?? []);
   const through = days.length < brands.length ? null : (days.sort()[0] ?? null);
   const [next] = jobs.filter((job) => job.next !== null).sort((a, b) => ((a.next ?? '') < (b.next ?? '') ? -1 : 1));
   const now = budget.minutes.at(-1) ?? 0;
   const limit = `${grouped(budget.limit)}${budget.isDocumented ? ' (documented)' : ''}`;
   return [
-    ['Data complete as of', <Age key="as-of" time={copy?.status.freshness?.asOf ?? null} />],
+    ['Data complete as of', <Age key="as-of" time={replica?.status.freshness?.asOf ?? null} />],
     ['Verified through', through ?? 'not yet'],
-    ['Compared with upstream', comparisonOf(copy?.status.comparison ?? null)],
+    ['Compared with upstream', comparisonOf(replica?.status.comparison ?? null)],
     ['Requests this minute', `${grouped(now)} of ${limit}`],
     [
       'Next job',
@@ -83,7 +83,9 @@ function factsOf({ copy, budget, jobs, runsJobs }: OperationsReport): (readonly 
   ];
 }
 
-function comparisonOf(comparison: NonNullable<OperationsReport['copy']>['status']['comparison']): JSX.Element | string {
+function comparisonOf(
+  comparison: NonNullable<OperationsReport['replica']>['status']['comparison'],
+): JSX.Element | string {
   if (comparison === null) return 'not yet';
   const { at, compared, equal, differing } = comparison;
   const text = `${grouped(equal)} of ${grouped(compared)} responses equal`;

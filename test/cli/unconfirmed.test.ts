@@ -6,7 +6,7 @@ import { startLiar } from '../hostile/liar.ts';
 import { runCommand } from '../support/run-command.ts';
 import { openCli } from './helpers.ts';
 
-test('a held deletion stops the export of a job, is shown by status and doctor, and is released when accepted', async () => {
+test('an unconfirmed deletion stops the export of a job, is shown by status and doctor, and is released when accepted', async () => {
   const workspace = await openCli({ prompts: 12, days: 1, responsesPerDay: 5 });
   const liar = await startLiar(workspace.sandbox.baseUrl);
   const env = { ...workspace.env, SIGHTLINE_BASE_URL: liar.baseUrl };
@@ -30,9 +30,9 @@ test('a held deletion stops the export of a job, is shown by status and doctor, 
   expect(existsSync(snapshots)).toBe(false);
 
   const status = await run('status');
-  expect(status.stdout).toMatch(/held back +upstream no longer lists 8 of 12 stored rows of prompts/);
-  const { data } = JSON.parse((await run('status', '--json')).stdout) as { data: { heldDeletions: unknown[] } };
-  expect(data.heldDeletions).toMatchObject([{ resource: 'prompts', before: 12, lost: 8 }]);
+  expect(status.stdout).toMatch(/unconfirmed +upstream no longer lists 8 of 12 stored rows of prompts/);
+  const { data } = JSON.parse((await run('status', '--json')).stdout) as { data: { unconfirmedDeletions: unknown[] } };
+  expect(data.unconfirmedDeletions).toMatchObject([{ resource: 'prompts', before: 12, lost: 8 }]);
   const doctor = await run('doctor', '--offline');
   expect(doctor.stdout).toMatch(/8 of 12 stored rows of prompts.*\n.*--accept-deletions/);
 
