@@ -66,7 +66,7 @@ test('sync --all syncs every workspace even if one fails, and returns the most s
     if (workspace === 'keyless') expect(error).toMatchObject({ code: 'no_data' });
     else expect(path).toMatch(new RegExp(`/out/\\d{4}/${workspace}$`));
   }
-  expect(exported.stderr).toMatch(/5 workspaces: 4 exported, 1 not exported\n$/);
+  expect(exported.stderr).toMatch(/5 workspaces in .*: 4 exported, 1 not exported\n$/);
   for (const args of [
     ['--brand', 'x', '--output', 'o'],
     ['--since', '20261120T021500Z', '--output', 'o'],

@@ -1,12 +1,15 @@
-import { exitCodeOf, worstExitCode } from '../../../base/ending.ts';
-import { EXIT, SightlineError } from '../../../base/errors.ts';
-import type { WorkspaceOutcome } from '../../../operations/sync-all.ts';
-import { syncWorkspaces } from '../../../operations/sync-all.ts';
-import { endingOfSync } from '../../../operations/sync.ts';
+import { exitCodeOf } from '../../../base/ending.ts';
+import { SightlineError } from '../../../base/errors.ts';
+import { notifyOfSync } from '../../../operations/notify/notify-of.ts';
+import { endingOfSync, syncWorkspace } from '../../../operations/sync.ts';
 import type { SyncOptions } from '../../../sync/sync-options.ts';
-import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
-import { count, duration, errorJson, plural, printJson, say } from '../../output/output.ts';
+import type { WorkspaceFlags } from '../../context.ts';
+import { say } from '../../output/output.ts';
 import { describe, toJson } from '../../output/sync-summary.ts';
+import { runForAll } from './all-workspaces.ts';
+
+/** Workspaces that are synced in parallel. Each has a warehouse open. */
+const WORKSPACES_AT_A_TIME = 4;
 
 /** Runs `sightline sync --all` and returns the most severe exit code of all workspaces. */
 export async function syncAll(flags: WorkspaceFlags, options: SyncOptions, signal: AbortSignal): Promise<number> {
@@ -16,35 +19,27 @@ export async function syncAll(flags: WorkspaceFlags, options: SyncOptions, signa
       '--all cannot be combined with --brand, because a brand belongs to one workspace',
     );
   }
-  const startedAt = performance.now();
-  const configured = readAllConfigs(flags);
-  const codes: number[] = [];
-  const onEnd = (outcome: WorkspaceOutcome): void => {
-    codes.push(report(outcome, flags.json === true));
-  };
-  for (const one of configured) if ('error' in one) onEnd({ workspace: one.name, elapsedMs: 0, result: one.error });
-  const contexts = configured.flatMap((one) => ('config' in one ? [contextOf('sync --all', one.config, signal)] : []));
-  await syncWorkspaces(contexts, options, onEnd);
-  const of = (...wanted: number[]): number => codes.filter((code) => wanted.includes(code)).length;
-  const others = [of(EXIT.partial), codes.length - of(EXIT.done, EXIT.partial)];
-  const parts = [
-    `${count(of(EXIT.done))} complete`,
-    ...others.flatMap((number, index) =>
-      number === 0 ? [] : [`${count(number)} ${index === 0 ? 'partial' : 'not synced'}`],
-    ),
-  ];
-  say(`${plural(codes.length, 'workspace')} in ${duration(performance.now() - startedAt)}: ${parts.join(', ')}`);
-  return worstExitCode(codes) ?? EXIT.done;
-}
-
-function report({ workspace, result, elapsedMs }: WorkspaceOutcome, json: boolean): number {
-  const isError = result instanceof SightlineError;
-  const error = isError ? result : result.error;
-  if (json) {
-    const shown = isError ? errorJson(result) : toJson(result);
-    printJson('sync --all', { workspace, ...shown });
-  }
-  if (!isError) describe(result, elapsedMs, `${workspace}: `);
-  if (error !== null) say(`${workspace}: ${error.message}\n${workspace}: ${error.hint}`);
-  return isError ? result.exit : exitCodeOf(endingOfSync(result));
+  const notified: Promise<void>[] = [];
+  const code = await runForAll(flags, signal, {
+    command: 'sync --all',
+    words: ['complete', 'not synced'],
+    parallel: WORKSPACES_AT_A_TIME,
+    run: async (context) => {
+      const startedAt = performance.now();
+      const summary = await syncWorkspace(context, options, () => undefined);
+      return { summary, elapsedMs: performance.now() - startedAt };
+    },
+    show: async (workspace, { summary, elapsedMs }) => {
+      describe(summary, elapsedMs, `${workspace}: `);
+      if (summary.error !== null) say(`${workspace}: ${summary.error.message}\n${workspace}: ${summary.error.hint}`);
+      return [toJson(summary), exitCodeOf(endingOfSync(summary))];
+    },
+    // A slow receiver must not delay the next workspace.
+    onEnd: (context, result) => {
+      const ended = result instanceof SightlineError ? result : result.summary;
+      notified.push(notifyOfSync(context, options, ended, null));
+    },
+  });
+  await Promise.all(notified);
+  return code;
 }
