@@ -1,6 +1,7 @@
 import type { Brief } from '../analytics/explain/brief-result.ts';
 import { briefBrand } from '../query/metrics/brief-brand.ts';
 import type { Context } from '../session/workspace.ts';
+import { briefPicturePath, writeBriefPicture } from './notify/brief-picture.ts';
 import { notifyOfBriefs } from './notify/notify-of.ts';
 import { runOnReplica } from './run-on-replica.ts';
 
@@ -11,13 +12,19 @@ import { runOnReplica } from './run-on-replica.ts';
  * @throws `no_data` before the first sync
  */
 export async function sendBriefs(context: Context): Promise<readonly Brief[]> {
-  if (!context.config.notify().some(({ events }) => events.includes('brief'))) return [];
+  const { config } = context;
+  const receivers = config.notify().filter(({ events }) => events.includes('brief'));
+  if (receivers.length === 0) return [];
+  const hasPictures = receivers.some(({ mail }) => mail !== null);
   const briefs = await runOnReplica(
     context,
     async (source) => {
       const found: Brief[] = [];
-      for (const brand of source.replica.brands.keys())
-        found.push(await briefBrand(source, new URLSearchParams({ brand })));
+      for (const brand of source.replica.brands.keys()) {
+        const brief = await briefBrand(source, new URLSearchParams({ brand }));
+        found.push(brief);
+        if (hasPictures) await writeBriefPicture(source, brief, briefPicturePath(config.folder, brand));
+      }
       return found;
     },
     new URLSearchParams(),

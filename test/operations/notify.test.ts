@@ -2,18 +2,22 @@ import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Brief } from '../../src/analytics/explain/brief-result.ts';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { SightlineError } from '../../src/base/errors.ts';
 import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
 import { checkWebhooks } from '../../src/operations/doctor/check-records.ts';
+import { briefPicturePath, writeBriefPicture } from '../../src/operations/notify/brief-picture.ts';
 import type { Outcome } from '../../src/operations/notify/judge.ts';
 import { type News, notify, notifyTest } from '../../src/operations/notify/notify.ts';
+import { runOnReplica } from '../../src/operations/run-on-replica.ts';
+import { briefBrand } from '../../src/query/metrics/brief-brand.ts';
 import { openCli, serve } from '../cli/helpers.ts';
+import { openCopy } from '../serve/served-world.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const KEY = Buffer.from('a secret of thirty-two bytes, no').toString('base64');
@@ -255,6 +259,20 @@ async function mailServer(...faults: number[]) {
   return { url: `smtp://me:MAILSECRET@127.0.0.1:${port}`, port, received, logins };
 }
 
+it('draws the picture of a brief', async () => {
+  const { config, brandId } = await openCopy('tiny', onTestFinished);
+  const path = briefPicturePath(config.folder, brandId);
+  const clock = systemClock;
+  await runOnReplica(
+    { config, clock, signal: new AbortController().signal },
+    async (source) => {
+      await writeBriefPicture(source, await briefBrand(source, new URLSearchParams({ brand: brandId })), path);
+    },
+    new URLSearchParams(),
+  );
+  expect((await readFile(path)).subarray(1, 4).toString()).toBe('PNG');
+});
+
 it('sends e-mails by SMTP, again after a transient failure, and no password over a connection that others can read', async () => {
   const { url, port, received, logins } = await mailServer(452);
   const mail = {
@@ -264,6 +282,9 @@ it('sends e-mails by SMTP, again after a transient failure, and no password over
     from: 'sightline@x.example',
   };
   const told = await teller({ MAIL: url }, [{ ...mail, link: 'https://pages.example/sightline/' }], MAIL_MS);
+  const picture = briefPicturePath(told.notifying.config.folder, BRIEF.brandId);
+  await mkdir(dirname(picture), { recursive: true });
+  await writeFile(picture, 'a picture');
   await told.tell({ briefs: [{ ...BRIEF, brand: '<Northwind>' }] });
   expect(received).toHaveLength(2);
   expect(new Set(received.map(({ text }) => /^Message-ID: .*$/im.exec(text)?.[0])).size).toBe(1);
@@ -272,6 +293,9 @@ it('sends e-mails by SMTP, again after a transient failure, and no password over
   expect(last?.text).toContain('Subject: <Northwind>: Visibility fell from 50.0 % to 40.0 %.');
   expect(last?.text).toContain('- 2: 2 prompts lost the brand. https://pages.example/sightline/competitors?brand=b1');
   expect(last?.text).toContain('&lt;Northwind&gt;: Visibility fell');
+  const [, cid] = /<img src="cid:([^"]+)"/.exec(last?.text ?? '') ?? [];
+  expect(last?.text).toMatch(new RegExp(`^Content-Id: <${cid}>`, 'im'));
+  expect(last?.text).toContain(Buffer.from('a picture').toString('base64'));
   expect(last?.text).toContain('<a href="https://pages.example/sightline/competitors?brand=b1"');
   expect(told.said).toEqual([]);
 

@@ -1,11 +1,13 @@
 import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
-import { shownTime } from '../../contract/time.ts';
+import { shownDays, shownTime } from '../../contract/time.ts';
 import type { Waiting } from './notify-state.ts';
 import type { Mail } from './send-mail.ts';
 
 /** Longer subjects are cut by most programs. */
 const SUBJECT_CHARACTERS_MAX = 150;
+/** Content id of the picture of a brief. */
+const PICTURE = 'visibility@sightline';
 const GREY = '#5b6675';
 const COLOURS: Readonly<Record<Brief['findings'][number]['tone'], string>> = {
   good: '#0a7a4b',
@@ -13,8 +15,13 @@ const COLOURS: Readonly<Record<Brief['findings'][number]['tone'], string>> = {
   'to do': '#4c5866',
 };
 
-/** Writes an e-mail about an event. A brief has its findings as a list, each with a link to its data page. */
-export function mailOf({ link }: NotifyTarget, workspace: string, { event, createdAt, text, data }: Waiting): Mail {
+/** Writes an e-mail about an event. A brief has a picture, and its findings as a list, each with a link to its data page. */
+export function mailOf(
+  { link }: NotifyTarget,
+  workspace: string,
+  { event, createdAt, text, data }: Waiting,
+  picture: Buffer | null,
+): Mail {
   const footer = `sightline, workspace ${workspace}, ${shownTime(createdAt)}`;
   const brief = event === 'brief' ? (data as unknown as Brief) : null;
   const title = brief === null ? text : `${brief.brand}: ${brief.headline}`;
@@ -25,7 +32,7 @@ export function mailOf({ link }: NotifyTarget, workspace: string, { event, creat
     brief === null
       ? []
       : [
-          `${daysOf(brief.from, brief.to)}, compared with ${daysOf(brief.beforeFrom, brief.beforeTo)}; ${brief.responses} responses`,
+          `${shownDays(brief.from, brief.to)}, compared with ${shownDays(brief.beforeFrom, brief.beforeTo)}; ${brief.responses} responses`,
         ];
   const lines = [
     title,
@@ -42,6 +49,9 @@ export function mailOf({ link }: NotifyTarget, workspace: string, { event, creat
       '<!doctype html><html lang="en"><body style="font-family: system-ui, sans-serif; color: #1c2430; max-width: 40em">',
       `<p dir="auto" style="font-size: 18px; font-weight: 600">${escapeHtml(title)}</p>`,
       ...basis.map((line) => `<p style="color: ${GREY}">${escapeHtml(line)}</p>`),
+      ...(picture === null
+        ? []
+        : [`<p><img src="cid:${PICTURE}" alt="Visibility over time" style="max-width: 100%"></p>`]),
       ...(findings.length === 0
         ? []
         : [`<ul style="padding: 0; list-style: none">${findings.map((one) => itemOf(one, link)).join('')}</ul>`]),
@@ -49,6 +59,7 @@ export function mailOf({ link }: NotifyTarget, workspace: string, { event, creat
       `<p style="color: ${GREY}; font-size: 13px">${escapeHtml(footer)}</p>`,
       '</body></html>',
     ].join('\n'),
+    attachments: picture === null ? [] : [{ filename: 'visibility.png', cid: PICTURE, content: picture }],
   };
 }
 
@@ -59,10 +70,6 @@ function itemOf({ tone, size, sentence, detail, page }: Brief['findings'][number
       : `<a href="${escapeHtml(`${link}${page}`)}" style="color: inherit">${escapeHtml(sentence)}</a>`;
   const more = detail === null ? '' : `<br><span style="color: ${GREY}">${escapeHtml(detail)}</span>`;
   return `<li dir="auto" style="margin: 0 0 12px"><strong style="color: ${COLOURS[tone]}">${escapeHtml(size)}</strong> ${said}${more}</li>`;
-}
-
-function daysOf(from: string, to: string): string {
-  return `${from} to ${to}`;
 }
 
 function escapeHtml(text: string): string {

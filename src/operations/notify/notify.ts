@@ -6,6 +6,7 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { readBriefPicture } from './brief-picture.ts';
 import { mailOf } from './compose-mail.ts';
 import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver, type Send } from './deliver.ts';
 import { type DataFreshness, type Draft, noteFreshness, noteOutcome, noteResolved, type Outcome } from './judge.ts';
@@ -115,12 +116,13 @@ export const testedTarget = delivery.extend({ urlVariable: z.string(), format: z
 type Tested = ValueOf<typeof testedTarget>;
 
 /** Sends a test message to every target, without retries, and returns each response. Throws `config_invalid` if there are none. */
-export async function notifyTest({ config, clock, signal, limits = DELIVERY_LIMITS }: Notifying): Promise<Tested[]> {
+export async function notifyTest(notifying: Notifying): Promise<Tested[]> {
+  const { config, clock, signal, limits = DELIVERY_LIMITS } = notifying;
   const targets = targetsOf(config);
   return Promise.all(
     targets.map(async (target) => {
       const waiting = toWaiting(target, config.name, 'test', {}, targets, clock.now());
-      const send = senderOf(target, config.name, waiting, clock);
+      const send = senderOf(target, notifying, waiting);
       const delivery = await deliver(send, { clock, signal, limits: { ...limits, attemptsMax: 1 } });
       const { urlVariable, format } = target;
       return { ...withoutSecrets(delivery, targets), urlVariable, format };
@@ -192,26 +194,29 @@ function toWaiting(
   return { id: `msg_${randomUUID().replaceAll('-', '')}`, target: keyOf(target), createdAt, event, ...clean };
 }
 
-function senderOf(target: NotifyTarget, workspace: string, waiting: Waiting, clock: Clock): Send {
-  const { id } = waiting;
-  if (target.mail !== null) return mailSender(target, { id, ...mailOf(target, workspace, waiting) });
-  return webhookSender(target, { id, body: bodyOf(target, workspace, waiting) }, clock);
+function senderOf(target: NotifyTarget, { config, clock }: Notifying, waiting: Waiting): Send {
+  const { id, data } = waiting;
+  const { name, folder } = config;
+  if (target.mail === null) return webhookSender(target, { id, body: bodyOf(target, name, waiting) }, clock);
+  const picture = waiting.event === 'brief' ? readBriefPicture(folder, String(data['brandId'])) : null;
+  return mailSender(target, { id, ...mailOf(target, name, waiting, picture) });
 }
 
 // Sends in order and stops at the first failure. Returns the IDs that need not be sent again.
 async function sendWaiting(
-  { config, clock, signal, log, limits = DELIVERY_LIMITS }: Notifying,
+  notifying: Notifying,
   told: Told,
   target: NotifyTarget,
   targets: readonly NotifyTarget[],
 ): Promise<string[]> {
+  const { clock, signal, log, limits = DELIVERY_LIMITS } = notifying;
   const settled: string[] = [];
   const key = keyOf(target);
   const startedAt = clock.monotonic();
   for (const waiting of told.waiting.filter((candidate) => candidate.target === key)) {
     // A slow receiver gets the remaining messages with the next notification.
     if (clock.monotonic() - startedAt >= limits.totalMs) break;
-    const delivery = await deliver(senderOf(target, config.name, waiting, clock), { clock, signal, limits });
+    const delivery = await deliver(senderOf(target, notifying, waiting), { clock, signal, limits });
     if (delivery.isDelivered || !delivery.mayRetry) settled.push(waiting.id);
     if (delivery.isDelivered) continue;
     if (signal.aborted) break;

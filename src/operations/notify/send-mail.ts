@@ -7,10 +7,15 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Pictures that the HTML shows by their content ids. */
+  readonly attachments: readonly { readonly filename: string; readonly cid: string; readonly content: Buffer }[];
 }
 
 /** Returns the function that sends an e-mail by SMTP. The connection is encrypted, except on loopback. */
-export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mail & { readonly id: string }): Send {
+export function mailSender(
+  { url, mail }: NotifyTarget,
+  { id, attachments, ...contents }: Mail & { readonly id: string },
+): Send {
   return async (timeoutMs, signal) => {
     const { createTransport } = await import('nodemailer');
     const { to = [], from = '', login = null } = mail ?? {};
@@ -28,7 +33,13 @@ export function mailSender({ url, mail }: NotifyTarget, { id, ...contents }: Mai
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
       // Equal ids let mailboxes recognize a message that is sent again.
-      const sending = transport.sendMail({ ...contents, from, to: [...to], messageId: `<${id}@sightline>` });
+      const sending = transport.sendMail({
+        ...contents,
+        attachments: [...attachments],
+        from,
+        to: [...to],
+        messageId: `<${id}@sightline>`,
+      });
       const { response } = await Promise.race([sending, rejectedBy(AbortSignal.any([signal, deadline]))]);
       return { ...answered(response), isDelivered: true, mayRetry: false };
     } catch (thrown) {
