@@ -30,22 +30,20 @@ beforeAll(async () => {
   snapshot = (await json('export')).path;
 });
 
-describe('backup', () => {
-  test('writes the complete warehouse to one file and does not overwrite an existing file', async () => {
-    const { run, json, folder, data } = workspace;
-    const path = join(folder, 'copy.duckdb');
-    await writeFile(path, 'of another program');
-    expectRefusal(await run('backup', 'copy.duckdb', '--json'), 'usage', true);
-    expect(await readFile(path, 'utf8')).toBe('of another program');
-    const written = await json('backup', 'copy.duckdb', '--force');
-    expect(written).toMatchObject({ path, stale: false });
-    expect(written.tables).toBeGreaterThan(TABLES.length);
-    expect(written.rows).toBeGreaterThan(held.reduce((sum, { rows }) => sum + Number(rows), 0));
-    expect((await readdir(folder)).filter((name) => name.startsWith('copy'))).toEqual(['copy.duckdb']);
-    for (const name of ['warehouse.duckdb', 'warehouse.duckdb.wal', 'keys.json']) {
-      expectRefusal(await run('backup', join(data, name), '--force', '--json'), 'usage', true);
-    }
-  });
+test('backup writes the complete warehouse to one file and does not overwrite an existing file', async () => {
+  const { run, json, folder, data } = workspace;
+  const path = join(folder, 'copy.duckdb');
+  await writeFile(path, 'of another program');
+  expectRefusal(await run('backup', 'copy.duckdb', '--json'), 'usage', true);
+  expect(await readFile(path, 'utf8')).toBe('of another program');
+  const written = await json('backup', 'copy.duckdb', '--force');
+  expect(written).toMatchObject({ path, stale: false });
+  expect(written.tables).toBeGreaterThan(TABLES.length);
+  expect(written.rows).toBeGreaterThan(held.reduce((sum, { rows }) => sum + Number(rows), 0));
+  expect((await readdir(folder)).filter((name) => name.startsWith('copy'))).toEqual(['copy.duckdb']);
+  for (const name of ['warehouse.duckdb', 'warehouse.duckdb.wal', 'keys.json']) {
+    expectRefusal(await run('backup', join(data, name), '--force', '--json'), 'usage', true);
+  }
 });
 
 describe('restore', () => {

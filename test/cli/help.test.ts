@@ -61,15 +61,13 @@ test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
   },
 );
 
-describe('the examples', () => {
-  test('are at the end of the help of a command, and a command with subcommands has the first of each', async () => {
-    const { stdout } = await runCli(['sync', '--help'], surroundings);
-    expect(stdout).toMatch(
-      /\nExamples:\n {2}sightline sync\n {6}copy everything that has changed\n {2}sightline sync --only .*\n.*\n$/,
-    );
-    const group = await runCli(['state', '--help'], surroundings);
-    for (const name of ['list', 'reset']) expect(group.stdout).toContain(`\n  sightline state ${name}`);
-  });
+test('the examples are at the end of the help of a command, and a command with subcommands has the first of each', async () => {
+  const { stdout } = await runCli(['sync', '--help'], surroundings);
+  expect(stdout).toMatch(
+    /\nExamples:\n {2}sightline sync\n {6}copy everything that has changed\n {2}sightline sync --only .*\n.*\n$/,
+  );
+  const group = await runCli(['state', '--help'], surroundings);
+  for (const name of ['list', 'reset']) expect(group.stdout).toContain(`\n  sightline state ${name}`);
 });
 
 describe('the help', () => {

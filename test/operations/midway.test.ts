@@ -44,70 +44,68 @@ function publishTo(path: string, { database }: Warehouse): Promise<boolean> {
   });
 }
 
-describe('the first sync of 2 brands and 60 days with visits, at 120 requests per minute', () => {
-  test('takes at most 300 requests and makes responses readable within 60 seconds', async () => {
-    const clock = idleClock(NOW_MS);
-    onTestFinished(clock.close);
-    const sandbox = await startSandboxWorkspace({
-      ...{ brands: 2, prompts: 5, days: 60, rateLimit: 120, choices: { connected: 'all' } },
-      clock: clock.now,
-      limiterClock: clock.monotonic,
-    });
-    onTestFinished(() => sandbox.close());
-    const folder = await temporaryFolder();
-    const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
-    onTestFinished(() => warehouse.close());
-    const path = layoutOf(folder).analytics;
-    const copy = { isCurrent: false, lost: new AbortController().signal };
-    const budget = createBudget({ clock });
-    const { signal } = new AbortController();
-    const client = createClient({ ...sandbox, keyHeader: 'authorization', budget, clock, connections: 8 });
-    const published: { readonly atMs: number; readonly days: Days }[] = [];
-    const midway = createMidwayPublisher({
-      clock,
-      publish: () =>
-        clock.whileBusy(async () => {
-          const isPublished = await publishMidway(warehouse, layoutOf(folder), copy);
-          if (isPublished) published.push({ atMs: clock.monotonic(), days: await daysOf(path) });
-          return isPublished;
-        }),
-    });
-    const summary = await runSync(
-      {
-        ...{ catalogue, warehouse, client, clock, connections: 8, signal },
-        onProgress: () => {
-          clock.active();
-          midway.onProgress();
-        },
-        onMilestone: midway.milestone,
-      },
-      { only: null, range: null, brands: null },
-    );
-    await midway.close();
-    await client.close();
-    expect(summary).toMatchObject({ status: 'complete', failures: [] });
-    expect(summary.requests).toBeLessThanOrEqual(300);
-
-    await publishTo(path, warehouse);
-    const final = await daysOf(path);
-    const [first] = published.filter(({ days }) => days.size > 0);
-    expect(first?.atMs).toBeLessThanOrEqual(60_000);
-    const total = (days: Days): number => [...days.values()].reduce((sum, n) => sum + n, 0);
-    const early = published.filter(({ atMs }) => atMs <= 60_000).map(({ days }) => total(days));
-    expect(Math.max(...early)).toBeGreaterThan(0.9 * total(final));
-    // Every day of every replica is as complete as at the end.
-    for (const { days } of published) for (const [day, n] of days) expect(n, day).toBe(final.get(day));
-
-    // Site sessions of the last 30 days are known day by day.
-    const [resource] = totalsResources(catalogue);
-    if (resource === undefined) throw new Error('no report has totals');
-    const totals = await warehouse.database.exclusive(({ query }) => readTotals(query, resource));
-    expect(totals.size).toBe(2);
-    const today = new Date(NOW_MS).toISOString().slice(0, 10);
-    for (const [brand, { resolved }] of totals) {
-      for (let age = 0; age < 30; age++) expect(resolved.day(addDays(today, -age)), `${brand} ${age}`).toBeDefined();
-    }
+test('the first sync of 2 brands and 60 days with visits takes at most 300 requests and makes responses readable within 60 seconds', async () => {
+  const clock = idleClock(NOW_MS);
+  onTestFinished(clock.close);
+  const sandbox = await startSandboxWorkspace({
+    ...{ brands: 2, prompts: 5, days: 60, rateLimit: 120, choices: { connected: 'all' } },
+    clock: clock.now,
+    limiterClock: clock.monotonic,
   });
+  onTestFinished(() => sandbox.close());
+  const folder = await temporaryFolder();
+  const warehouse = await openWarehouse(join(folder, 'warehouse.duckdb'), catalogue, {});
+  onTestFinished(() => warehouse.close());
+  const path = layoutOf(folder).analytics;
+  const copy = { isCurrent: false, lost: new AbortController().signal };
+  const budget = createBudget({ clock });
+  const { signal } = new AbortController();
+  const client = createClient({ ...sandbox, keyHeader: 'authorization', budget, clock, connections: 8 });
+  const published: { readonly atMs: number; readonly days: Days }[] = [];
+  const midway = createMidwayPublisher({
+    clock,
+    publish: () =>
+      clock.whileBusy(async () => {
+        const isPublished = await publishMidway(warehouse, layoutOf(folder), copy);
+        if (isPublished) published.push({ atMs: clock.monotonic(), days: await daysOf(path) });
+        return isPublished;
+      }),
+  });
+  const summary = await runSync(
+    {
+      ...{ catalogue, warehouse, client, clock, connections: 8, signal },
+      onProgress: () => {
+        clock.active();
+        midway.onProgress();
+      },
+      onMilestone: midway.milestone,
+    },
+    { only: null, range: null, brands: null },
+  );
+  await midway.close();
+  await client.close();
+  expect(summary).toMatchObject({ status: 'complete', failures: [] });
+  expect(summary.requests).toBeLessThanOrEqual(300);
+
+  await publishTo(path, warehouse);
+  const final = await daysOf(path);
+  const [first] = published.filter(({ days }) => days.size > 0);
+  expect(first?.atMs).toBeLessThanOrEqual(60_000);
+  const total = (days: Days): number => [...days.values()].reduce((sum, n) => sum + n, 0);
+  const early = published.filter(({ atMs }) => atMs <= 60_000).map(({ days }) => total(days));
+  expect(Math.max(...early)).toBeGreaterThan(0.9 * total(final));
+  // Every day of every replica is as complete as at the end.
+  for (const { days } of published) for (const [day, n] of days) expect(n, day).toBe(final.get(day));
+
+  // Site sessions of the last 30 days are known day by day.
+  const [resource] = totalsResources(catalogue);
+  if (resource === undefined) throw new Error('no report has totals');
+  const totals = await warehouse.database.exclusive(({ query }) => readTotals(query, resource));
+  expect(totals.size).toBe(2);
+  const today = new Date(NOW_MS).toISOString().slice(0, 10);
+  for (const [brand, { resolved }] of totals) {
+    for (let age = 0; age < 30; age++) expect(resolved.day(addDays(today, -age)), `${brand} ${age}`).toBeDefined();
+  }
 });
 
 // Exports of a folder with a copy of the warehouse, as a kill leaves it, and with an earlier replica or none.
@@ -133,31 +131,29 @@ async function expectExports({ database }: Warehouse, replica: string | null, da
   expect(stored).toBe([...days.values()].reduce((sum, n) => sum + n, 0));
 }
 
-describe('a replica of an unfinished sync', () => {
-  test('has no day of which only some pages are stored, like exports after a kill, and keeps earlier days', async () => {
-    const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 4, responsesPerDay: 300 });
-    const path = join(await temporaryFolder(), 'analytics.duckdb');
-    // Ends in the middle of a window, whose pages are in the warehouse.
-    const open = async () => warehouse().database.exclusive(({ query }) => readUnfinishedWindows(query, catalogue));
-    for (let maxRequests = 8; (await open()).hidden.length === 0; maxRequests += 1) {
-      expect(maxRequests).toBeLessThan(20);
-      await sync({ only: ['responses'], allowance: { maxRequests, deadline: null }, connections: 1 });
-    }
-    await publishTo(path, warehouse());
-    const early = await daysOf(path);
-    const [row] = await warehouse().database.exclusive((session) =>
-      session.query("SELECT CAST(count(DISTINCT strftime(created_at, '%Y-%m-%d')) AS INTEGER) FROM responses"),
-    );
-    expect(Number(row?.[0])).toBeGreaterThan(early.size);
-    for (const replica of [path, null]) await expectExports(warehouse(), replica, early);
-    expect((await sync({ only: ['responses'] })).status).toBe('complete');
-    await publishTo(path, warehouse());
-    const final = await daysOf(path);
-    expect(final.size).toBeGreaterThan(early.size);
-    for (const [day, n] of early) expect(n).toBe(final.get(day));
-    expect(await open()).toEqual({ hidden: [], isMixed: false });
-    expect(sandbox.world.now()).toBe(NOW_MS);
-  });
+test('a replica of an unfinished sync has no day of which only some pages are stored, like exports after a kill, and keeps earlier days', async () => {
+  const { sync, warehouse, sandbox } = await openWorkspace({ brands: 1, days: 4, responsesPerDay: 300 });
+  const path = join(await temporaryFolder(), 'analytics.duckdb');
+  // Ends in the middle of a window, whose pages are in the warehouse.
+  const open = async () => warehouse().database.exclusive(({ query }) => readUnfinishedWindows(query, catalogue));
+  for (let maxRequests = 8; (await open()).hidden.length === 0; maxRequests += 1) {
+    expect(maxRequests).toBeLessThan(20);
+    await sync({ only: ['responses'], allowance: { maxRequests, deadline: null }, connections: 1 });
+  }
+  await publishTo(path, warehouse());
+  const early = await daysOf(path);
+  const [row] = await warehouse().database.exclusive((session) =>
+    session.query("SELECT CAST(count(DISTINCT strftime(created_at, '%Y-%m-%d')) AS INTEGER) FROM responses"),
+  );
+  expect(Number(row?.[0])).toBeGreaterThan(early.size);
+  for (const replica of [path, null]) await expectExports(warehouse(), replica, early);
+  expect((await sync({ only: ['responses'] })).status).toBe('complete');
+  await publishTo(path, warehouse());
+  const final = await daysOf(path);
+  expect(final.size).toBeGreaterThan(early.size);
+  for (const [day, n] of early) expect(n).toBe(final.get(day));
+  expect(await open()).toEqual({ hidden: [], isMixed: false });
+  expect(sandbox.world.now()).toBe(NOW_MS);
 });
 
 test('days that an unfinished sync was reading again delay its own replicas, but not those of another sync', async () => {

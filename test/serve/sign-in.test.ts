@@ -172,32 +172,30 @@ describe('signing in with a key', () => {
   });
 });
 
-describe('the sessions of a server', () => {
-  it('are listed and ended by the owner, and by a key only if it opened them', async () => {
-    const server = await open();
-    const [anna, ben] = [await server.keyOf('anna'), await server.keyOf('ben')];
-    const browsers = { owner: createBrowser(server), anna: createBrowser(server), ben: createBrowser(server) };
-    await browsers.owner.signIn({ token: await server.link() });
-    await browsers.anna.signIn({ key: anna });
-    await browsers.ben.signIn({ key: ben });
-    const listOf = async ({ send }: ReturnType<typeof createBrowser>) =>
-      ((await (await send('GET', '/data/sessions')).json()) as Listed).sessions;
-    const all = await listOf(browsers.owner);
-    expect(all.map(({ key, current }) => [key, current])).toEqual([
-      [null, true],
-      ['anna', false],
-      ['ben', false],
-    ]);
-    expect((await listOf(browsers.anna)).map(({ key, current }) => [key, current])).toEqual([['anna', true]]);
-    const idOf = (name: string | null): string => all.find(({ key }) => key === name)?.id ?? '';
-    expect(await browsers.anna.statusOf('DELETE', `/data/sessions/${idOf('ben')}`)).toBe(404);
-    expect(await browsers.anna.statusOf('DELETE', `/data/sessions/${idOf(null)}`)).toBe(404);
-    expect(await browsers.owner.statusOf('DELETE', `/data/sessions/${idOf('ben')}`)).toBe(204);
-    await expect.poll(async () => (await browsers.ben.me()).signedIn).toBe(false);
-    expect(await browsers.anna.statusOf('DELETE', '/data/session')).toBe(204);
-    expect(browsers.anna.state.cookie).toBe('');
-    await expect.poll(async () => (await listOf(browsers.owner)).length).toBe(1);
-  });
+it('the sessions of a server are listed and ended by the owner, and by a key only if it opened them', async () => {
+  const server = await open();
+  const [anna, ben] = [await server.keyOf('anna'), await server.keyOf('ben')];
+  const browsers = { owner: createBrowser(server), anna: createBrowser(server), ben: createBrowser(server) };
+  await browsers.owner.signIn({ token: await server.link() });
+  await browsers.anna.signIn({ key: anna });
+  await browsers.ben.signIn({ key: ben });
+  const listOf = async ({ send }: ReturnType<typeof createBrowser>) =>
+    ((await (await send('GET', '/data/sessions')).json()) as Listed).sessions;
+  const all = await listOf(browsers.owner);
+  expect(all.map(({ key, current }) => [key, current])).toEqual([
+    [null, true],
+    ['anna', false],
+    ['ben', false],
+  ]);
+  expect((await listOf(browsers.anna)).map(({ key, current }) => [key, current])).toEqual([['anna', true]]);
+  const idOf = (name: string | null): string => all.find(({ key }) => key === name)?.id ?? '';
+  expect(await browsers.anna.statusOf('DELETE', `/data/sessions/${idOf('ben')}`)).toBe(404);
+  expect(await browsers.anna.statusOf('DELETE', `/data/sessions/${idOf(null)}`)).toBe(404);
+  expect(await browsers.owner.statusOf('DELETE', `/data/sessions/${idOf('ben')}`)).toBe(204);
+  await expect.poll(async () => (await browsers.ben.me()).signedIn).toBe(false);
+  expect(await browsers.anna.statusOf('DELETE', '/data/session')).toBe(204);
+  expect(browsers.anna.state.cookie).toBe('');
+  await expect.poll(async () => (await listOf(browsers.owner)).length).toBe(1);
 });
 
 describe('a request that changes something', () => {
@@ -245,52 +243,48 @@ describe('a request that changes something', () => {
   });
 });
 
-describe('the session cookie', () => {
-  it('has the name and the attributes of the address at which it is set', async () => {
-    const server = await open({ allowedHosts: ['data.example.com'] });
-    const { host, port } = new URL(server.origin);
-    const send = async (start: string, headers: Record<string, string>, body = '') => {
-      const lines = Object.entries({ Host: host, Connection: 'close', ...headers }).map((pair) => pair.join(': '));
-      return readRaw(await sendRaw(Number(port), `${start} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`));
-    };
-    for (const [headers, pattern] of [
-      [{}, /^sightline-\d+=.*SameSite=Strict$/],
-      [{ Host: 'data.example.com' }, /^__Host-sightline=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/],
-      [{ Host: 'data.example.com:8443' }, /^__Host-sightline-8443=.*; Secure$/],
-      [{ 'X-Forwarded-Proto': 'https' }, /^__Host-sightline-\d+=.*; Secure$/],
-      [{ Forwarded: 'for=203.0.113.9;proto=https' }, /^__Host-sightline-\d+=.*; Secure$/],
-      [{ 'X-Forwarded-Proto': 'http' }, /^sightline-\d+=.*SameSite=Strict$/],
-    ] as [Record<string, string>, RegExp][]) {
-      const about = JSON.stringify(headers);
-      const body = JSON.stringify({ token: await server.link() });
-      const typed = { 'Content-Type': 'application/json', 'Content-Length': String(body.length), ...headers };
-      const answer = await send('POST /data/session', typed, body);
-      expect(answer.status, about).toBe(200);
-      expect(answer.headers['set-cookie'], about).toMatch(pattern);
-      const cookie = answer.headers['set-cookie']?.split(';')[0] ?? '';
-      const isKnown = async (Cookie: string): Promise<boolean> =>
-        (JSON.parse((await send('GET /data/me', { ...headers, Cookie })).body) as Me).signedIn;
-      expect(await isKnown(`other=1; ${cookie}; last=2`), about).toBe(true);
-      expect(await isKnown(cookie.replace('sightline', 'other')), about).toBe(false);
-      expect(await isKnown(cookie.slice(0, -1)), about).toBe(false);
-    }
-  });
+it('the session cookie has the name and the attributes of the address at which it is set', async () => {
+  const server = await open({ allowedHosts: ['data.example.com'] });
+  const { host, port } = new URL(server.origin);
+  const send = async (start: string, headers: Record<string, string>, body = '') => {
+    const lines = Object.entries({ Host: host, Connection: 'close', ...headers }).map((pair) => pair.join(': '));
+    return readRaw(await sendRaw(Number(port), `${start} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`));
+  };
+  for (const [headers, pattern] of [
+    [{}, /^sightline-\d+=.*SameSite=Strict$/],
+    [{ Host: 'data.example.com' }, /^__Host-sightline=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/],
+    [{ Host: 'data.example.com:8443' }, /^__Host-sightline-8443=.*; Secure$/],
+    [{ 'X-Forwarded-Proto': 'https' }, /^__Host-sightline-\d+=.*; Secure$/],
+    [{ Forwarded: 'for=203.0.113.9;proto=https' }, /^__Host-sightline-\d+=.*; Secure$/],
+    [{ 'X-Forwarded-Proto': 'http' }, /^sightline-\d+=.*SameSite=Strict$/],
+  ] as [Record<string, string>, RegExp][]) {
+    const about = JSON.stringify(headers);
+    const body = JSON.stringify({ token: await server.link() });
+    const typed = { 'Content-Type': 'application/json', 'Content-Length': String(body.length), ...headers };
+    const answer = await send('POST /data/session', typed, body);
+    expect(answer.status, about).toBe(200);
+    expect(answer.headers['set-cookie'], about).toMatch(pattern);
+    const cookie = answer.headers['set-cookie']?.split(';')[0] ?? '';
+    const isKnown = async (Cookie: string): Promise<boolean> =>
+      (JSON.parse((await send('GET /data/me', { ...headers, Cookie })).body) as Me).signedIn;
+    expect(await isKnown(`other=1; ${cookie}; last=2`), about).toBe(true);
+    expect(await isKnown(cookie.replace('sightline', 'other')), about).toBe(false);
+    expect(await isKnown(cookie.slice(0, -1)), about).toBe(false);
+  }
 });
 
-describe('without --pages key', () => {
-  it('loopback needs no sign-in on this machine, but the CSRF token', async () => {
-    const server = await open({ pages: 'loopback' });
-    const browser = createBrowser(server);
-    const me = await browser.me();
-    expect(me).toMatchObject({ access: 'loopback', signedIn: false, workspace: 'default', features: { setup: false } });
-    const id = '7f8c1f4e-4f55-4a0d-9d3a-2f3f6f0d6a51';
-    expect(await browser.statusOf('DELETE', `/data/sessions/${id}`)).toBe(403);
-    expect(await browser.statusOf('DELETE', `/data/sessions/${id}`, { 'x-sightline-csrf': String(me.csrf) })).toBe(404);
-    // A session limits the rights even if requests need no credential.
-    await browser.signIn({ key: await server.keyOf('anna', { scopes: ['read'] }) });
-    expect(await browser.me()).toMatchObject({ access: 'key', signedIn: true, scopes: ['read'] });
-    expect(await browser.statusOf('GET', '/status/data')).toBe(403);
-  });
+it('--pages loopback needs no sign-in on this machine, but the CSRF token', async () => {
+  const server = await open({ pages: 'loopback' });
+  const browser = createBrowser(server);
+  const me = await browser.me();
+  expect(me).toMatchObject({ access: 'loopback', signedIn: false, workspace: 'default', features: { setup: false } });
+  const id = '7f8c1f4e-4f55-4a0d-9d3a-2f3f6f0d6a51';
+  expect(await browser.statusOf('DELETE', `/data/sessions/${id}`)).toBe(403);
+  expect(await browser.statusOf('DELETE', `/data/sessions/${id}`, { 'x-sightline-csrf': String(me.csrf) })).toBe(404);
+  // A session limits the rights even if requests need no credential.
+  await browser.signIn({ key: await server.keyOf('anna', { scopes: ['read'] }) });
+  expect(await browser.me()).toMatchObject({ access: 'key', signedIn: true, scopes: ['read'] });
+  expect(await browser.statusOf('GET', '/status/data')).toBe(403);
 });
 
 it('a server without keys accepts a key of the data folder that opens its workspace', async () => {

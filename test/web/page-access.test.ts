@@ -129,48 +129,44 @@ describe('the status page with --pages key', () => {
   });
 });
 
-describe('the status page with --pages loopback', () => {
-  it('needs no key on this machine, and a key from other machines', async () => {
-    const server = await serveStatus(workspace(), { pages: 'loopback', allowedHosts: ['status.example.com'] });
-    expect(await accessOf(server, {})).toBe('loopback');
-    expect(await rawStatus(server, '/status/data', {})).toBe(200);
-    expect(await rawStatus(server, '/status/data', { Host: 'localhost:80' })).toBe(200);
-    expect(await rawStatus(server, '/snapshots', {})).toBe(200);
-    for (const headers of [
-      { Host: 'status.example.com' },
-      { 'X-Forwarded-For': '203.0.113.9' },
-      { 'X-Forwarded-Proto': 'https' },
-      { Forwarded: 'for=203.0.113.9' },
-      { Via: '1.1 proxy' },
-      { 'X-Real-IP': '203.0.113.9' },
-      { 'Fastly-Client-IP': '203.0.113.9' },
-      { 'CF-Ray': '1' },
-    ]) {
-      expect(await rawStatus(server, '/status/data', headers), JSON.stringify(headers)).toBe(401);
-      expect(await rawStatus(server, '/snapshots', headers), JSON.stringify(headers)).toBe(401);
-      const key = { ...headers, Authorization: `Bearer ${workspace().key}` };
-      expect(await rawStatus(server, '/status/data', key), JSON.stringify(headers)).toBe(200);
-    }
-    // nginx sends such requests if configured only with the address.
-    const old = requestText('GET', '/status/data', { Host: '127.0.0.1' }).replace('HTTP/1.1', 'HTTP/1.0');
-    expect(readRaw(await sendRaw(Number(new URL(server.origin).port), old)).status).toBe(401);
-    expect(await rawStatus(server, '/status/data', { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
-    expect(await rawStatus(server, '/snapshots', { 'Sec-Fetch-Site': 'cross-site' })).toBe(401);
-    expect(await rawStatus(server, '/status/data', { Host: 'rebound.example' })).toBe(403);
-    // The API itself still needs a key.
-    expect(await rawStatus(server, '/v1/brands', {})).toBe(401);
-  });
+it('the status page with --pages loopback needs no key on this machine, and a key from other machines', async () => {
+  const server = await serveStatus(workspace(), { pages: 'loopback', allowedHosts: ['status.example.com'] });
+  expect(await accessOf(server, {})).toBe('loopback');
+  expect(await rawStatus(server, '/status/data', {})).toBe(200);
+  expect(await rawStatus(server, '/status/data', { Host: 'localhost:80' })).toBe(200);
+  expect(await rawStatus(server, '/snapshots', {})).toBe(200);
+  for (const headers of [
+    { Host: 'status.example.com' },
+    { 'X-Forwarded-For': '203.0.113.9' },
+    { 'X-Forwarded-Proto': 'https' },
+    { Forwarded: 'for=203.0.113.9' },
+    { Via: '1.1 proxy' },
+    { 'X-Real-IP': '203.0.113.9' },
+    { 'Fastly-Client-IP': '203.0.113.9' },
+    { 'CF-Ray': '1' },
+  ]) {
+    expect(await rawStatus(server, '/status/data', headers), JSON.stringify(headers)).toBe(401);
+    expect(await rawStatus(server, '/snapshots', headers), JSON.stringify(headers)).toBe(401);
+    const key = { ...headers, Authorization: `Bearer ${workspace().key}` };
+    expect(await rawStatus(server, '/status/data', key), JSON.stringify(headers)).toBe(200);
+  }
+  // nginx sends such requests if configured only with the address.
+  const old = requestText('GET', '/status/data', { Host: '127.0.0.1' }).replace('HTTP/1.1', 'HTTP/1.0');
+  expect(readRaw(await sendRaw(Number(new URL(server.origin).port), old)).status).toBe(401);
+  expect(await rawStatus(server, '/status/data', { 'Sec-Fetch-Site': 'cross-site' })).toBe(403);
+  expect(await rawStatus(server, '/snapshots', { 'Sec-Fetch-Site': 'cross-site' })).toBe(401);
+  expect(await rawStatus(server, '/status/data', { Host: 'rebound.example' })).toBe(403);
+  // The API itself still needs a key.
+  expect(await rawStatus(server, '/v1/brands', {})).toBe(401);
 });
 
-describe('the status page with --pages off', () => {
-  it('returns 404', async () => {
-    const server = await serveStatus(workspace(), { pages: 'off' });
-    expect(server).toMatchObject({ pageUrl: null, statusUrl: null });
-    expect(await server.signInUrl()).toBeNull();
-    const paths = ['/', '/operations', '/prompts', '/assets/a.js', '/status/page.js'];
-    for (const path of [...paths, '/data/me', '/data/session', '/data/sessions', ...DATA]) {
-      expect((await server.ask(path)).status, path).toBe(404);
-    }
-    expect(await rawStatus(server, '/snapshots', {})).toBe(401);
-  });
+it('the status page with --pages off returns 404', async () => {
+  const server = await serveStatus(workspace(), { pages: 'off' });
+  expect(server).toMatchObject({ pageUrl: null, statusUrl: null });
+  expect(await server.signInUrl()).toBeNull();
+  const paths = ['/', '/operations', '/prompts', '/assets/a.js', '/status/page.js'];
+  for (const path of [...paths, '/data/me', '/data/session', '/data/sessions', ...DATA]) {
+    expect((await server.ask(path)).status, path).toBe(404);
+  }
+  expect(await rawStatus(server, '/snapshots', {})).toBe(401);
 });

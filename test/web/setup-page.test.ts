@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { startCommand, startedServer } from '../serve/running-command.ts';
@@ -25,45 +25,43 @@ async function createKeyIn(folder: string): Promise<string> {
   return (await createKey(join(folder, 'data/default'), 'reader', null, Date.now())).text;
 }
 
-describe('the setup over HTTP', () => {
-  test('is for the owner of the folder only, and needs the CSRF token', async () => {
-    const { origin, signInUrl, folder } = await serveEmpty();
-    const key = await createKeyIn(folder);
-    const json = { 'content-type': 'application/json' };
-    const statusOf = async (path: string, headers: Record<string, string>, body?: string): Promise<number> => {
-      const method = body === undefined ? 'GET' : 'POST';
-      return (await fetch(`${origin}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })).status;
-    };
-    expect(await statusOf('/data/setup', {})).toBe(401);
-    for (const [path, body] of [['/data/setup'], ['/data/setup/test', '{}'], ['/data/setup/start', '{}']] as const) {
-      expect(await statusOf(path, { ...json, authorization: `Bearer ${key}` }, body), path).toBe(403);
-    }
-    const open = async (secret: object) => {
-      const response = await fetch(`${origin}/data/session`, {
-        method: 'POST',
-        headers: json,
-        body: JSON.stringify(secret),
-      });
-      const { csrf, features } = (await response.json()) as { csrf: string; features: { setup: boolean } };
-      return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', csrf, features };
-    };
-    const byKey = await open({ key });
-    expect(byKey.features.setup).toBe(false);
-    const asKey = { ...json, cookie: byKey.cookie, 'x-sightline-csrf': byKey.csrf };
-    expect(await statusOf('/data/setup', asKey)).toBe(403);
-    expect(await statusOf('/data/setup/start', asKey, '{}')).toBe(403);
-    const owner = await open({ token: new URL(signInUrl).hash.slice(1) });
-    expect(owner.features.setup).toBe(true);
-    expect(await statusOf('/data/setup', { cookie: owner.cookie })).toBe(200);
-    expect(await statusOf('/data/setup/start', { ...json, cookie: owner.cookie }, '{}')).toBe(403);
-    const asOwner = { ...json, cookie: owner.cookie, 'x-sightline-csrf': owner.csrf };
-    for (const body of ['', '[]', '{"baseUrl":1,"key":"k"}', '{"baseUrl":"http://a","key":""}', 'no JSON gsk_secret']) {
-      const response = await fetch(`${origin}/data/setup/test`, { method: 'POST', headers: asOwner, body });
-      expect(response.status, body).toBe(400);
-      expect(await response.text()).not.toContain('gsk_secret');
-    }
-    await expect(stat(join(folder, '.env'))).rejects.toThrow('ENOENT');
-  });
+test('the setup over HTTP is for the owner of the folder only, and needs the CSRF token', async () => {
+  const { origin, signInUrl, folder } = await serveEmpty();
+  const key = await createKeyIn(folder);
+  const json = { 'content-type': 'application/json' };
+  const statusOf = async (path: string, headers: Record<string, string>, body?: string): Promise<number> => {
+    const method = body === undefined ? 'GET' : 'POST';
+    return (await fetch(`${origin}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })).status;
+  };
+  expect(await statusOf('/data/setup', {})).toBe(401);
+  for (const [path, body] of [['/data/setup'], ['/data/setup/test', '{}'], ['/data/setup/start', '{}']] as const) {
+    expect(await statusOf(path, { ...json, authorization: `Bearer ${key}` }, body), path).toBe(403);
+  }
+  const open = async (secret: object) => {
+    const response = await fetch(`${origin}/data/session`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify(secret),
+    });
+    const { csrf, features } = (await response.json()) as { csrf: string; features: { setup: boolean } };
+    return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '', csrf, features };
+  };
+  const byKey = await open({ key });
+  expect(byKey.features.setup).toBe(false);
+  const asKey = { ...json, cookie: byKey.cookie, 'x-sightline-csrf': byKey.csrf };
+  expect(await statusOf('/data/setup', asKey)).toBe(403);
+  expect(await statusOf('/data/setup/start', asKey, '{}')).toBe(403);
+  const owner = await open({ token: new URL(signInUrl).hash.slice(1) });
+  expect(owner.features.setup).toBe(true);
+  expect(await statusOf('/data/setup', { cookie: owner.cookie })).toBe(200);
+  expect(await statusOf('/data/setup/start', { ...json, cookie: owner.cookie }, '{}')).toBe(403);
+  const asOwner = { ...json, cookie: owner.cookie, 'x-sightline-csrf': owner.csrf };
+  for (const body of ['', '[]', '{"baseUrl":1,"key":"k"}', '{"baseUrl":"http://a","key":""}', 'no JSON gsk_secret']) {
+    const response = await fetch(`${origin}/data/setup/test`, { method: 'POST', headers: asOwner, body });
+    expect(response.status, body).toBe(400);
+    expect(await response.text()).not.toContain('gsk_secret');
+  }
+  await expect(stat(join(folder, '.env'))).rejects.toThrow('ENOENT');
 });
 
 describeWith(noBrowser)('the setup in a browser', () => {

@@ -72,24 +72,22 @@ describe('single-flight', () => {
   });
 });
 
-describe('the cache of validated requests', () => {
-  it('is valid for one scope and one day', () => {
-    const remembered = createRemembered<number>();
-    const [first, second] = [{}, {}];
-    let made = 0;
-    const make = (): number => ++made;
-    expect(remembered(first, '2026-01-01', 'a', make)).toBe(1);
-    expect(remembered(first, '2026-01-01', 'a', make)).toBe(1);
-    expect(remembered(first, '2026-01-01', 'b', make)).toBe(2);
-    expect(remembered(second, '2026-01-01', 'a', make)).toBe(3);
-    expect(remembered(second, '2026-01-02', 'a', make)).toBe(4);
-    expect(remembered(first, '2026-01-01', 'a', make)).toBe(5);
-    const tooLong = 'x'.repeat(3_000);
-    expect(remembered(first, '2026-01-01', tooLong, make)).toBe(6);
-    expect(remembered(first, '2026-01-01', tooLong, make)).toBe(7);
-    for (let index = 0; index < 1_000; index++) remembered(first, '2026-01-01', `${index}`, make);
-    expect(remembered(first, '2026-01-01', 'a', make)).toBe(1_008);
-  });
+it('the cache of validated requests is valid for one scope and one day', () => {
+  const remembered = createRemembered<number>();
+  const [first, second] = [{}, {}];
+  let made = 0;
+  const make = (): number => ++made;
+  expect(remembered(first, '2026-01-01', 'a', make)).toBe(1);
+  expect(remembered(first, '2026-01-01', 'a', make)).toBe(1);
+  expect(remembered(first, '2026-01-01', 'b', make)).toBe(2);
+  expect(remembered(second, '2026-01-01', 'a', make)).toBe(3);
+  expect(remembered(second, '2026-01-02', 'a', make)).toBe(4);
+  expect(remembered(first, '2026-01-01', 'a', make)).toBe(5);
+  const tooLong = 'x'.repeat(3_000);
+  expect(remembered(first, '2026-01-01', tooLong, make)).toBe(6);
+  expect(remembered(first, '2026-01-01', tooLong, make)).toBe(7);
+  for (let index = 0; index < 1_000; index++) remembered(first, '2026-01-01', `${index}`, make);
+  expect(remembered(first, '2026-01-01', 'a', make)).toBe(1_008);
 });
 
 describe('wrong keys', () => {

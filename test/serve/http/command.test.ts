@@ -117,25 +117,23 @@ describe('sightline serve', () => {
   });
 });
 
-describe('sightline keys', () => {
-  it('creates, lists and revokes keys', async () => {
-    const cwd = await temporaryFolder();
-    const keys = (...args: string[]): Promise<Finished> => runCommand(['keys', ...args], { cwd });
-    expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
-    const made = await keys('create', 'laptop', '--expires', '30d', '--json');
-    const key = JSON.parse(made.stdout) as { id: string; key: string; prefix: string; expiresAt: string };
-    expect(Date.parse(key.expiresAt) - Date.now()).toBeGreaterThan(29 * 86_400_000);
-    expect(await keys('create', 'dated', '--expires', '2999-12-31')).toMatchObject({ code: 0 });
-    const list = (await keys('list')).stdout;
-    for (const text of ['laptop', key.prefix, '3000-01-01 00:00 UTC']) expect(list).toContain(text);
-    expect(list).not.toContain(key.key);
-    for (const expires of ['0d', '2001-01-01', '2027-02-30', 'tomorrow']) {
-      const flags = ['--expires', expires, '--data-dir', join(cwd, 'data')];
-      expect(await refusalOf('keys', 'create', 'x', ...flags)).toMatchObject({ code: 'usage' });
-    }
-    expect((await keys('revoke', 'nobody')).stderr).toContain('"laptop", "dated"');
-    expect(await keys('revoke', key.prefix)).toMatchObject({ code: 0, stdout: '' });
-    expect(await keys('revoke', 'dated')).toMatchObject({ code: 0 });
-    expect((await keys('list', '--json')).stdout).toBe('[]\n');
-  });
+it('sightline keys creates, lists and revokes keys', async () => {
+  const cwd = await temporaryFolder();
+  const keys = (...args: string[]): Promise<Finished> => runCommand(['keys', ...args], { cwd });
+  expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+  const made = await keys('create', 'laptop', '--expires', '30d', '--json');
+  const key = JSON.parse(made.stdout) as { id: string; key: string; prefix: string; expiresAt: string };
+  expect(Date.parse(key.expiresAt) - Date.now()).toBeGreaterThan(29 * 86_400_000);
+  expect(await keys('create', 'dated', '--expires', '2999-12-31')).toMatchObject({ code: 0 });
+  const list = (await keys('list')).stdout;
+  for (const text of ['laptop', key.prefix, '3000-01-01 00:00 UTC']) expect(list).toContain(text);
+  expect(list).not.toContain(key.key);
+  for (const expires of ['0d', '2001-01-01', '2027-02-30', 'tomorrow']) {
+    const flags = ['--expires', expires, '--data-dir', join(cwd, 'data')];
+    expect(await refusalOf('keys', 'create', 'x', ...flags)).toMatchObject({ code: 'usage' });
+  }
+  expect((await keys('revoke', 'nobody')).stderr).toContain('"laptop", "dated"');
+  expect(await keys('revoke', key.prefix)).toMatchObject({ code: 0, stdout: '' });
+  expect(await keys('revoke', 'dated')).toMatchObject({ code: 0 });
+  expect((await keys('list', '--json')).stdout).toBe('[]\n');
 });

@@ -146,30 +146,28 @@ function addresses(): string[] {
   ];
 }
 
-describe('the data of the pages', () => {
-  it('need a key, and are not available to pages of other sites', async () => {
-    const { ask, origin } = await openData({ rateLimit: 1, corsOrigins: ['https://app.example.com'] });
-    for (const path of addresses()) {
-      const refused = await fetch(`${origin}/data${path}`);
-      expect(refused.status, path).toBe(401);
-      expect(await refused.json()).toMatchObject({ error: { code: 'unauthorized' } });
-      expect((await ask(path, { 'x-api-key': 'gsk_wrong' })).status, path).toBe(401);
-      for (const foreign of [
-        { origin: 'https://app.example.com' },
-        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' },
-        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
-      ]) {
-        const response = await ask(path, foreign);
-        expect(response.status, `${path} ${JSON.stringify(foreign)}`).toBe(403);
-        expect(response.headers.get('access-control-allow-origin')).toBeNull();
-      }
-      const response = await ask(path);
-      expect(response.status, path).toBe(200);
-      expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin');
-      const head = await ask(path, {}, { method: 'HEAD' });
-      expect([head.status, await head.text()], path).toEqual([200, '']);
-      expect((await ask(path, {}, { method: 'POST' })).status, path).toBe(405);
+it('the data of the pages needs a key, and is not available to pages of other sites', async () => {
+  const { ask, origin } = await openData({ rateLimit: 1, corsOrigins: ['https://app.example.com'] });
+  for (const path of addresses()) {
+    const refused = await fetch(`${origin}/data${path}`);
+    expect(refused.status, path).toBe(401);
+    expect(await refused.json()).toMatchObject({ error: { code: 'unauthorized' } });
+    expect((await ask(path, { 'x-api-key': 'gsk_wrong' })).status, path).toBe(401);
+    for (const foreign of [
+      { origin: 'https://app.example.com' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+    ]) {
+      const response = await ask(path, foreign);
+      expect(response.status, `${path} ${JSON.stringify(foreign)}`).toBe(403);
+      expect(response.headers.get('access-control-allow-origin')).toBeNull();
     }
-    expect((await fetch(`${origin}/data/none`)).status).toBe(401);
-  });
+    const response = await ask(path);
+    expect(response.status, path).toBe(200);
+    expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    const head = await ask(path, {}, { method: 'HEAD' });
+    expect([head.status, await head.text()], path).toEqual([200, '']);
+    expect((await ask(path, {}, { method: 'POST' })).status, path).toBe(405);
+  }
+  expect((await fetch(`${origin}/data/none`)).status).toBe(401);
 });

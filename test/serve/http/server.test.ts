@@ -74,34 +74,32 @@ describe('the log', () => {
   });
 });
 
-describe('the metrics', () => {
-  it('have their own port, and no labels that clients can choose', async () => {
-    const server = await openServer(world().copy, { metricsPort: 0, rateLimit: 3 });
-    for (let times = 0; times < 3; times++) await server.get(times === 0 ? '/made-up?x=made-up' : '/brands');
-    await server.get('/brands');
-    await server.get('/brands', { headers: { 'x-api-key': 'gsk_wrong' } });
-    const url = server.metricsUrl ?? '';
-    expect(url).toMatch(/\/metrics$/);
-    expect(new URL(url).port).not.toBe(String(server.port));
-    const answer = await fetch(url);
-    expect(answer.headers.get('content-type')).toContain('text/plain');
-    const text = await answer.text();
-    expect(text).toContain('sightline_http_requests_total{route="/v1/brands",status="200"} 2');
-    expect(text).toContain('sightline_http_requests_total{route="other",status="404"} 1');
-    expect(text).toContain('sightline_http_request_duration_seconds_count{route="/v1/brands",status="401"} 1');
-    expect(text).toContain('sightline_limiter_refusals_total{by="key"} 1');
-    expect(text).toContain('sightline_answers_total{source="computed"} 1');
-    expect(text).toContain('sightline_answers_total{source="kept"} 1');
-    expect(text).toMatch(/sightline_data_age_seconds \d/);
-    expect(text).toContain('sightline_queries_running 0');
-    expect(text).toContain('process_resident_memory_bytes');
-    expect(text).not.toContain('made-up');
-    expect((await fetch(`${url}/nothing`)).status).toBe(404);
-    expect((await fetch(url, { method: 'POST' })).status).toBe(405);
-    const port = Number(new URL(url).port);
-    expect(readRaw(await sendRaw(port, requestText('GET', '/metrics', { Host: 'evil.example' }))).status).toBe(403);
-    expect((await fetch(`${new URL(server.baseUrl).origin}/metrics`)).status).toBe(404);
-  });
+it('the metrics have their own port, and no labels that clients can choose', async () => {
+  const server = await openServer(world().copy, { metricsPort: 0, rateLimit: 3 });
+  for (let times = 0; times < 3; times++) await server.get(times === 0 ? '/made-up?x=made-up' : '/brands');
+  await server.get('/brands');
+  await server.get('/brands', { headers: { 'x-api-key': 'gsk_wrong' } });
+  const url = server.metricsUrl ?? '';
+  expect(url).toMatch(/\/metrics$/);
+  expect(new URL(url).port).not.toBe(String(server.port));
+  const answer = await fetch(url);
+  expect(answer.headers.get('content-type')).toContain('text/plain');
+  const text = await answer.text();
+  expect(text).toContain('sightline_http_requests_total{route="/v1/brands",status="200"} 2');
+  expect(text).toContain('sightline_http_requests_total{route="other",status="404"} 1');
+  expect(text).toContain('sightline_http_request_duration_seconds_count{route="/v1/brands",status="401"} 1');
+  expect(text).toContain('sightline_limiter_refusals_total{by="key"} 1');
+  expect(text).toContain('sightline_answers_total{source="computed"} 1');
+  expect(text).toContain('sightline_answers_total{source="kept"} 1');
+  expect(text).toMatch(/sightline_data_age_seconds \d/);
+  expect(text).toContain('sightline_queries_running 0');
+  expect(text).toContain('process_resident_memory_bytes');
+  expect(text).not.toContain('made-up');
+  expect((await fetch(`${url}/nothing`)).status).toBe(404);
+  expect((await fetch(url, { method: 'POST' })).status).toBe(405);
+  const port = Number(new URL(url).port);
+  expect(readRaw(await sendRaw(port, requestText('GET', '/metrics', { Host: 'evil.example' }))).status).toBe(403);
+  expect((await fetch(`${new URL(server.baseUrl).origin}/metrics`)).status).toBe(404);
 });
 
 describe('a stopping server', () => {

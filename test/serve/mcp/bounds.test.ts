@@ -58,31 +58,29 @@ describe('a list that is too long', () => {
   });
 });
 
-describe('a page that is too long', () => {
-  it('ends earlier, and its cursor continues with all other arguments unchanged', async () => {
-    const { client, tools } = narrow();
-    const { brandId } = server();
-    const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
-    expect(paged.length).toBeGreaterThan(2);
-    for (const tool of paged) {
-      const whole = await pagedItems(server(), `${pathOf(tool)}?`);
-      const rows: unknown[] = [];
-      const isValid = outputValidator(tool);
-      let cursor: unknown;
-      for (let calls = 0; cursor !== null; calls += 1) {
-        expect(calls).toBeLessThan(CALLS_MAX);
-        const values = { brandId, limit: 100, maxTokens: TOKENS_MAX, ...(cursor === undefined ? {} : { cursor }) };
-        const { isError, text, content, shown, remarks } = await call(client, tool.name, values);
-        expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
-        expect(estimateTokens(text)).toBeLessThanOrEqual(TOKENS_MAX);
-        expect(isValid(shown), JSON.stringify(isValid.errors)).toBe(true);
-        expect(remarks.includes('There are more rows')).toBe(content.nextCursor !== null);
-        rows.push(...content.data);
-        cursor = content.nextCursor;
-      }
-      expect({ tool: tool.name, rows }).toEqual({ tool: tool.name, rows: whole });
+it('a page that is too long ends earlier, and its cursor continues with all other arguments unchanged', async () => {
+  const { client, tools } = narrow();
+  const { brandId } = server();
+  const paged = tools.filter(({ inputSchema }) => inputSchema.properties?.['cursor'] !== undefined);
+  expect(paged.length).toBeGreaterThan(2);
+  for (const tool of paged) {
+    const whole = await pagedItems(server(), `${pathOf(tool)}?`);
+    const rows: unknown[] = [];
+    const isValid = outputValidator(tool);
+    let cursor: unknown;
+    for (let calls = 0; cursor !== null; calls += 1) {
+      expect(calls).toBeLessThan(CALLS_MAX);
+      const values = { brandId, limit: 100, maxTokens: TOKENS_MAX, ...(cursor === undefined ? {} : { cursor }) };
+      const { isError, text, content, shown, remarks } = await call(client, tool.name, values);
+      expect({ isError, text: isError ? text : '' }).toEqual({ isError: false, text: '' });
+      expect(estimateTokens(text)).toBeLessThanOrEqual(TOKENS_MAX);
+      expect(isValid(shown), JSON.stringify(isValid.errors)).toBe(true);
+      expect(remarks.includes('There are more rows')).toBe(content.nextCursor !== null);
+      rows.push(...content.data);
+      cursor = content.nextCursor;
     }
-  });
+    expect({ tool: tool.name, rows }).toEqual({ tool: tool.name, rows: whole });
+  }
 });
 
 describe('an object that is too long', () => {

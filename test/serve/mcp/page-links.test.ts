@@ -113,27 +113,25 @@ describe('the link of a result of query_metrics', () => {
   });
 });
 
-describe('the links of explanations, changes and opportunities', () => {
-  it('show both periods, the days since the time, and the page of their kind', async () => {
-    const { client, origin } = served();
-    const brand = workspace().brands[0] as WorldBrand;
-    const explained = await call(client, 'explain_change', { metric: 'visibility', brand: brand.name });
-    const { from, to, before_from, before_to, url } = explained.shown;
-    const link = readLink(url, origin);
-    expect(link).toMatchObject({ path: '/compare', filters: { brand: brand.id, from, to } });
-    expect(link.search).toMatchObject({ of: 'period', a: `${from}..${to}`, b: `${before_from}..${before_to}` });
+it('the links of explanations, changes and opportunities show both periods, the days since the time, and the page of their kind', async () => {
+  const { client, origin } = served();
+  const brand = workspace().brands[0] as WorldBrand;
+  const explained = await call(client, 'explain_change', { metric: 'visibility', brand: brand.name });
+  const { from, to, before_from, before_to, url } = explained.shown;
+  const link = readLink(url, origin);
+  expect(link).toMatchObject({ path: '/compare', filters: { brand: brand.id, from, to } });
+  expect(link.search).toMatchObject({ of: 'period', a: `${from}..${to}`, b: `${before_from}..${before_to}` });
 
-    const changed = await call(client, 'what_changed', { since: '30d', brand: [brand.name] });
-    expect(readLink(changed.shown.url, origin).filters).toMatchObject({ brand: brand.id, range: null });
-    const alerts = await call(client, 'what_changed', { since: '30d', brand: [brand.name], kind: ['alert'] });
-    expect(alerts.shown.counts.alert).toBeGreaterThan(0);
-    expect(readLink(alerts.shown.url, origin).path).toBe('/alerts');
+  const changed = await call(client, 'what_changed', { since: '30d', brand: [brand.name] });
+  expect(readLink(changed.shown.url, origin).filters).toMatchObject({ brand: brand.id, range: null });
+  const alerts = await call(client, 'what_changed', { since: '30d', brand: [brand.name], kind: ['alert'] });
+  expect(alerts.shown.counts.alert).toBeGreaterThan(0);
+  expect(readLink(alerts.shown.url, origin).path).toBe('/alerts');
 
-    const found = await call(client, 'find_opportunities', { brand: brand.name });
-    expect(readLink(found.shown.url, origin)).toMatchObject({
-      path: '/opportunities',
-      filters: { brand: brand.id, from: found.shown.from, to: found.shown.to },
-    });
+  const found = await call(client, 'find_opportunities', { brand: brand.name });
+  expect(readLink(found.shown.url, origin)).toMatchObject({
+    path: '/opportunities',
+    filters: { brand: brand.id, from: found.shown.from, to: found.shown.to },
   });
 });
 

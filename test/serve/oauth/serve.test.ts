@@ -33,33 +33,31 @@ async function serveBoth(oauth: Record<string, unknown>) {
   return { ...server, key, lines, ask };
 }
 
-describe('at an address of several workspaces', () => {
-  it('a valid token opens the workspace that its claim names, and keys still open theirs', async () => {
-    const issuer = await startIssuer();
-    const server = await serveBoth({ issuer: issuer.issuer, workspaceClaim: 'workspace' });
-    // Without data the code is `no_data` for every request with access.
-    const codeOf = async (claims: Record<string, unknown>) => (await server.ask(await issuer.token(claims))).code;
-    expect(await codeOf({ workspace: 'north' })).toBe('no_data');
-    expect(server.open()).toEqual(['north']);
-    const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/v1/mcp', server.baseUrl));
-    expect(await metadata.json()).toMatchObject({ resource: RESOURCE });
-    expect(await codeOf({ workspace: 'south' })).toBe('no_data');
-    expect(server.open()).toEqual(['north', 'south']);
-    expect((await server.ask(server.key)).code).toBe('no_data');
-    expect(await codeOf({ workspace: 'west' })).toBe('forbidden');
-    expect(await codeOf({})).toBe('forbidden');
-    const both = await server.ask(await issuer.token({ workspace: NAMES }));
-    expect(both).toMatchObject({
-      status: 403,
-      message: 'The key opens 2 workspaces; name one with /w/WORKSPACE before the path, or with X-Sightline-Workspace.',
-    });
-    await server.close();
-    const served = server.lines
-      .join('')
-      .split('\n')
-      .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { workspace?: string }).workspace]));
-    expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south']);
+it('at an address of several workspaces, a valid token opens the workspace that its claim names, and keys still open theirs', async () => {
+  const issuer = await startIssuer();
+  const server = await serveBoth({ issuer: issuer.issuer, workspaceClaim: 'workspace' });
+  // Without data the code is `no_data` for every request with access.
+  const codeOf = async (claims: Record<string, unknown>) => (await server.ask(await issuer.token(claims))).code;
+  expect(await codeOf({ workspace: 'north' })).toBe('no_data');
+  expect(server.open()).toEqual(['north']);
+  const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/v1/mcp', server.baseUrl));
+  expect(await metadata.json()).toMatchObject({ resource: RESOURCE });
+  expect(await codeOf({ workspace: 'south' })).toBe('no_data');
+  expect(server.open()).toEqual(['north', 'south']);
+  expect((await server.ask(server.key)).code).toBe('no_data');
+  expect(await codeOf({ workspace: 'west' })).toBe('forbidden');
+  expect(await codeOf({})).toBe('forbidden');
+  const both = await server.ask(await issuer.token({ workspace: NAMES }));
+  expect(both).toMatchObject({
+    status: 403,
+    message: 'The key opens 2 workspaces; name one with /w/WORKSPACE before the path, or with X-Sightline-Workspace.',
   });
+  await server.close();
+  const served = server.lines
+    .join('')
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { workspace?: string }).workspace]));
+  expect(served.filter((name) => name !== undefined)).toEqual(['north', 'south', 'south']);
 });
 
 describe('sightline serve', () => {
