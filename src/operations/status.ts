@@ -17,9 +17,10 @@ import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
 import { type UnconfirmedDeletion, readUnconfirmedDeletions } from '../warehouse/ledger/unconfirmed-deletions.ts';
 import { readLastActivity, readStatus, warehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
+import { verdict } from '../web/page-data/status-lines.ts';
 import { jobLines } from './jobs/job-list.ts';
 import { destinationState, readDestinations } from './last-loads.ts';
-import { type Facts, verdict, verdictOf } from './verdict.ts';
+import { type Facts, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
 const FILES_MAX = 100_000;

@@ -1,11 +1,9 @@
-import { z } from 'zod';
 import { STALE_HOURS } from '../base/config/notify-settings.ts';
-import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { DAY_MS, shownTime } from '../contract/time.ts';
 import { isClockError } from '../plausibility/run-clock.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
-import type { Finding, JobLine, Level } from '../web/page-data/status-lines.ts';
+import type { Finding, JobLine, Level, Verdict } from '../web/page-data/status-lines.ts';
 
 /** Older data are reported, like those of webhooks without their own limit. */
 const STALE_MS = STALE_HOURS * 3_600_000;
@@ -13,28 +11,6 @@ const STALE_MS = STALE_HOURS * 3_600_000;
 const EXPIRY_MS = 7 * DAY_MS;
 /** Parts that were never read and are named. */
 const NAMED_MAX = 3;
-
-const level = z.enum(['good', 'busy', 'attention', 'problem']);
-
-/** The state of a workspace: the most urgent finding, and all findings. */
-export const verdict = z.object({
-  level,
-  sentence: z.string(),
-  findings: z
-    .array(
-      z.object({
-        level,
-        about: z.enum(['replica', 'data', 'jobs', 'keys']),
-        sentence: z.string(),
-        command: z.string().nullable().describe('the command that helps'),
-        consequences: z.array(z.string()).describe('other states that have the same cause and end with it'),
-      }),
-    )
-    .describe('most urgent first'),
-});
-
-/** The state of a workspace. */
-export type Verdict = ValueOf<typeof verdict>;
 
 /**
  * State of the replica: none yet, unreadable, outdated (the newest is unreadable, the previous one is shown), current.

@@ -7,7 +7,7 @@ import { literal } from '../warehouse/schema.ts';
 /** States of a day and their letters; a point marks a day outside the calendar. */
 export const DAY_STATES = {
   verified: 'v',
-  whole: 'w',
+  complete: 'c',
   partial: 'p',
   differs: 'd',
   missing: 'm',
@@ -29,7 +29,7 @@ export interface CalendarBrand {
 }
 
 /**
- * Returns the state of each day of each brand, for at most the last 366 days. A day is `whole` if it was read after its
+ * Returns the state of each day of each brand, for at most the last 366 days. A day is `complete` if it was read after its
  * end, `partial` if before; `verified` if its numbers agree with upstream's, `differs` if not. Only resources with day
  * counts are considered.
  */
@@ -59,7 +59,7 @@ function withEmpty(letters: Letters, { id, since }: CalendarBrand, empty: readon
     const number = numberOf(Date.parse(day));
     const isUnread = (letters.get(number) ?? DAY_STATES.missing) === DAY_STATES.missing;
     const isEmpty = empty.every((resource) => resource.get(id)?.has(day) === true);
-    if (number >= first && isUnread && isEmpty) days.set(number, DAY_STATES.whole);
+    if (number >= first && isUnread && isEmpty) days.set(number, DAY_STATES.complete);
   }
   return days;
 }
@@ -71,7 +71,7 @@ type Letters = ReadonlyMap<number, string>;
 async function readLetters(query: Query, resources: readonly string[], after: number): Promise<Map<string, Letters>> {
   if (resources.length === 0) return new Map();
   const named = resources.map(literal).join(', ');
-  const { verified, whole, partial, differs, missing } = DAY_STATES;
+  const { verified, complete, partial, differs, missing } = DAY_STATES;
   const rows = await query(
     `WITH covered AS (
        SELECT brand_id, CAST(unnest(generate_series(CAST(range_from AS TIMESTAMP), CAST(range_to AS TIMESTAMP), INTERVAL 1 DAY)) AS DATE) AS day,
@@ -90,7 +90,7 @@ async function readLetters(query: Query, resources: readonly string[], after: nu
      SELECT CAST(brand_id AS VARCHAR), string_agg(concat(day - DATE '1970-01-01', CASE
          WHEN agrees = false THEN '${differs}' WHEN read_at IS NULL THEN '${missing}'
          WHEN read_at < day + INTERVAL 1 DAY THEN '${partial}' WHEN recounted AND agrees THEN '${verified}'
-         ELSE '${whole}' END), ' ')
+         ELSE '${complete}' END), ' ')
      FROM known WHERE day > DATE '1970-01-01' + ${after} GROUP BY brand_id`,
   );
   return new Map(
@@ -107,7 +107,7 @@ async function readLetters(query: Query, resources: readonly string[], after: nu
 
 function calendarOf({ id, since }: CalendarBrand, known: Letters, nowMs: number): BrandCalendar {
   const today = numberOf(nowMs);
-  const counts = { verified: 0, whole: 0, partial: 0, differs: 0, missing: 0 };
+  const counts = { verified: 0, complete: 0, partial: 0, differs: 0, missing: 0 };
   const months: { month: string; days: string }[] = [];
   const names = Object.entries(DAY_STATES) as [keyof typeof counts, string][];
   const states = new Map(names.map(([state, letter]) => [letter, state]));
@@ -127,7 +127,7 @@ function calendarOf({ id, since }: CalendarBrand, known: Letters, nowMs: number)
   return { brandId: id, months, counts };
 }
 
-// Today cannot be missing or whole before it has ended.
+// Today cannot be missing or complete before it has ended.
 function letterOf(day: number, today: number, known: string | undefined): string {
   if (day < today) return known ?? DAY_STATES.missing;
   return known === undefined ? '.' : DAY_STATES.partial;

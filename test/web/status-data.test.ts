@@ -146,7 +146,7 @@ describe('the state of a workspace', () => {
     expect((await server.ask('/status/data')).status).toBe(500);
   });
 
-  it('distinguishes whole, partial, missing, differing and verified days', async () => {
+  it('distinguishes complete, partial, missing, differing and verified days', async () => {
     const { query, warehouse, catalogue: known } = await openWorkspace({ world: 'small' });
     const [brand] = await query('SELECT CAST(id AS VARCHAR) AS id FROM brands');
     const id = String(brand?.['id']);
@@ -173,9 +173,9 @@ describe('the state of a workspace', () => {
     const calendars = await warehouse().database.exclusive((session) =>
       readCalendars((sql) => session.query(sql), known, [{ id, since: day(7) }], NOW_MS),
     );
-    // 8 to 15 March: missing, verified, differs, whole, partial, missing, whole by its count, and today.
-    expect(calendars[0]?.months).toEqual([{ month: '2026-03', days: `${'.'.repeat(7)}mvdwpmwp` }]);
-    expect(calendars[0]?.counts).toEqual({ verified: 1, whole: 2, partial: 2, differs: 1, missing: 2 });
+    // 8 to 15 March: missing, verified, differs, complete, partial, missing, complete by its count, and today.
+    expect(calendars[0]?.months).toEqual([{ month: '2026-03', days: `${'.'.repeat(7)}mvdcpmcp` }]);
+    expect(calendars[0]?.counts).toEqual({ verified: 1, complete: 2, partial: 2, differs: 1, missing: 2 });
   });
 
   it('lists the most urgent findings first, each with a command', async () => {

@@ -4,7 +4,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
 import type { TableResult } from '../../src/query/metrics/table-result.ts';
-import type { ReplicaReport } from '../../src/query/replica-report.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
 import type { OperationsReport } from '../../src/web/page-data/operations-report.ts';
@@ -12,9 +11,6 @@ import { type CloseLater, serveWorld, sharedBefore, stillClock } from '../serve/
 import { temporaryFolder } from '../support/folders.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { copyWorld, startWorldSandbox, type World } from '../support/worlds.ts';
-
-/** The operations report with everything that the server sends. */
-type StatusData = Omit<OperationsReport, 'replica'> & { readonly replica: ReplicaReport | null };
 
 /** A synced workspace for all tests of a file. */
 export type StatusWorkspace = Awaited<ReturnType<typeof openIn>>;
@@ -77,7 +73,7 @@ export async function serveStatus(
     const { columns, rows } = await json<TableResult>(path);
     return rows.map((row) => Object.fromEntries(row.map((value, index) => [columns[index]?.name ?? '', value])));
   };
-  return { ...server, close, origin, ask, json, records, data: () => json<StatusData>('/status/data') };
+  return { ...server, close, origin, ask, json, records, data: () => json<OperationsReport>('/status/data') };
 }
 
 /** Serves a workspace without sign-in for all tests of a file. */

@@ -6,11 +6,10 @@ import { megabytes } from '../../base/free-space.ts';
 import { readJobRuns } from '../../scheduler/job-log.ts';
 import { readKeyFile } from '../../session/stored-keys.ts';
 import { listRawFiles } from '../../sync/raw/raw-log.ts';
-import type { Finding as Judged } from '../../web/page-data/status-lines.ts';
+import type { Finding as Judged, Verdict } from '../../web/page-data/status-lines.ts';
 import { jobsOf } from '../jobs/job-list.ts';
 import { readTold } from '../notify/notify-state.ts';
 import { readWorkspaceStatus } from '../status.ts';
-import type { Verdict } from '../verdict.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 const MEGABYTE = 1_000_000;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { number, time } from '../../contract/operation/json-parts.ts';
+import { snapshotId, snapshotLine } from '../../web/page-data/status-lines.ts';
 import { LIVE_PATH, READY_PATH, SNAPSHOT_FILE_PATHS, SNAPSHOT_MANIFEST_PATH, SNAPSHOTS_PATH } from '../http/paths.ts';
 import type { Json } from './header-objects.ts';
 import { pathParameter, type ServerOperation } from './server-operation.ts';
@@ -74,24 +75,9 @@ function snapshotFile({ tables }: Catalogue, isMonthly: boolean): ServerOperatio
   };
 }
 
-const snapshotId = z.string().describe('`20260315T021500Z`: id of the snapshot, a UTC time');
-
 const snapshotList = z.looseObject({
   latest: z.string().nullable().describe('id of the newest snapshot; null if there is none'),
-  snapshots: z
-    .array(
-      z.looseObject({
-        id: snapshotId,
-        createdAt: time.describe('when the data were read'),
-        rows: number.describe('rows of all tables'),
-        bytes: number.describe('bytes of all files'),
-        files: number.describe('number of files'),
-        manifest: z
-          .string()
-          .describe('`/snapshots/20260315T021500Z/manifest.json`: path of the manifest on this server'),
-      }),
-    )
-    .describe('newest first'),
+  snapshots: z.array(snapshotLine).describe('newest first'),
 });
 
 const readiness = z.looseObject({

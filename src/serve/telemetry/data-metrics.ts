@@ -35,7 +35,7 @@ export const dataMetrics: readonly Declaration[] = [
   },
   {
     name: 'sightline_calendar_states',
-    help: 'Days of a brand, of the last 366: verified, whole (read after their end), partial (before it), differs, missing.',
+    help: 'Days of a brand, of the last 366: verified, complete (read after their end), partial (before it), differs, missing.',
     labels: ['brand', 'state'],
     read: ofReplica(({ report }) =>
       report.calendars

@@ -108,7 +108,7 @@ export const warehouseStatus = z.object({
   differing: z
     .array(differingDay)
     .describe("days that differ from upstream's day counts after they were read, oldest first"),
-  unconfirmedDeletions: z.array(unconfirmedDeletion).describe('mass deletions that wait for a confirmation'),
+  unconfirmedDeletions: z.array(unconfirmedDeletion).describe('mass deletions that await confirmation'),
   backfill: z
     .array(z.object({ resource: z.string(), days: number, requestsPerSync: number }))
     .describe('days older than the last 30 with unknown totals; syncs fill them in the background'),
@@ -116,8 +116,10 @@ export const warehouseStatus = z.object({
 
 /** Status of a warehouse. */
 export type WarehouseStatus = ValueOf<typeof warehouseStatus>;
-type ResourceStatus = ValueOf<typeof resourceStatus>;
-type BrandStatus = ValueOf<typeof brandStatus>;
+/** Status of a resource. */
+export type ResourceStatus = ValueOf<typeof resourceStatus>;
+/** Verification of a brand. */
+export type BrandStatus = ValueOf<typeof brandStatus>;
 type DifferingDay = ValueOf<typeof differingDay>;
 
 /** Reads the status of a warehouse or replica. `nowMs` decides which days are over. */

@@ -1,16 +1,33 @@
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+
 /** Severity: `good`, `busy` (work in progress), `attention` (should be checked), `problem` (does not work). */
-export type Level = 'good' | 'busy' | 'attention' | 'problem';
+const level = z.enum(['good', 'busy', 'attention', 'problem']);
 
 /** A message for the operator, and the command that helps. */
-export interface Finding {
-  readonly level: Level;
-  readonly about: 'replica' | 'data' | 'jobs' | 'keys';
-  readonly sentence: string;
-  /** Without the program's name; null if there is none. */
-  readonly command: string | null;
-  /** Sentences about other states that have the same cause and end with it. */
-  readonly consequences: readonly string[];
-}
+const finding = z.object({
+  level,
+  about: z.enum(['replica', 'data', 'jobs', 'keys']),
+  sentence: z.string(),
+  command: z.string().nullable().describe('the command that helps'),
+  consequences: z.array(z.string()).describe('other states that have the same cause and end with it'),
+});
+
+/** The state of a workspace: the most urgent finding, and all findings. */
+export const verdict = z.object({
+  level,
+  sentence: z.string(),
+  findings: z.array(finding).describe('most urgent first'),
+});
+
+/** Severity of a finding. */
+export type Level = ValueOf<typeof level>;
+
+/** A message for the operator. */
+export type Finding = ValueOf<typeof finding>;
+
+/** The state of a workspace. */
+export type Verdict = ValueOf<typeof verdict>;
 
 /** A job, its next due time and its last result; times are ISO 8601, UTC. */
 export interface JobLine {
@@ -45,15 +62,21 @@ export interface DestinationLine {
   readonly next: 'everything' | 'changes' | 'nothing' | null;
 }
 
+/** Id of a snapshot. */
+export const snapshotId = z.string().describe('`20260315T021500Z`: id of the snapshot, a UTC time');
+
 /** A published snapshot, as /snapshots lists it. */
-export interface SnapshotLine {
-  readonly id: string;
-  readonly createdAt: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly files: number;
-  readonly manifest: string;
-}
+export const snapshotLine = z.object({
+  id: snapshotId,
+  createdAt: time.describe('when the data were read'),
+  rows: number.describe('rows of all tables'),
+  bytes: number.describe('bytes of all files'),
+  files: number.describe('number of files'),
+  manifest: z.string().describe('`/snapshots/20260315T021500Z/manifest.json`: path of the manifest on this server'),
+});
+
+/** A published snapshot. */
+export type SnapshotLine = ValueOf<typeof snapshotLine>;
 
 /** Requests sent to upstream in the last hour. */
 export interface BudgetHour {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { RunningSync as Sync } from '../../page-data/operations-report.ts';
+import type { RunningSync as Sync } from '../../../sync/progress-file.ts';
 import { grouped, plural, span } from '../state/amounts.ts';
 import { Age, Marked, PlainTable } from './marks.tsx';
 

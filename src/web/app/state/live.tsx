@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { RunningSync } from '../../page-data/operations-report.ts';
+import type { RunningSync } from '../../../sync/progress-file.ts';
 import type { Api } from './api.ts';
 import { useApi } from './data.tsx';
 

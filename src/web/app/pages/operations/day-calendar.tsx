@@ -1,15 +1,22 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Calendar, Replica } from '../../../page-data/operations-report.ts';
+import type { BrandCalendar } from '../../../../query/calendar.ts';
+import type { ReplicaReport } from '../../../../query/replica-report.ts';
 import { grouped, plural } from '../../state/amounts.ts';
 import { BrandChoice } from './freshness-table.tsx';
 
 const MONTHS_SHOWN = 6;
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
 
-const STATES: Readonly<Record<string, { readonly state: string; readonly sign: string; readonly text: string }>> = {
+interface DayState {
+  readonly state: keyof BrandCalendar['counts'];
+  readonly sign: string;
+  readonly text: string;
+}
+
+const STATES: Readonly<Record<string, DayState>> = {
   v: { state: 'verified', sign: '✓', text: 'verified: agrees with upstream' },
-  w: { state: 'whole', sign: '●', text: 'complete: read after its end' },
+  c: { state: 'complete', sign: '●', text: 'complete: read after its end' },
   p: { state: 'partial', sign: '◐', text: 'partial: read before its end' },
   d: { state: 'differs', sign: '≠', text: 'differs from upstream' },
   m: { state: 'missing', sign: '×', text: 'missing: never read' },
@@ -27,7 +34,7 @@ const STEPS: Readonly<Record<string, number>> = {
 };
 
 /** The state of each day of a brand, by month. */
-export function DayCalendar({ replica }: { readonly replica: Replica }): JSX.Element {
+export function DayCalendar({ replica }: { readonly replica: ReplicaReport }): JSX.Element {
   const { brands } = replica.status;
   const [brandId, setBrandId] = useState(brands[0]?.brandId ?? null);
   const [hasAll, setHasAll] = useState(false);
@@ -44,7 +51,7 @@ export function DayCalendar({ replica }: { readonly replica: Replica }): JSX.Ele
             <span class={`day ${state}`} aria-hidden="true">
               {sign}
             </span>
-            {text.split(':')[0]}, {grouped(calendar.counts[state] ?? 0)}
+            {text.split(':')[0]}, {grouped(calendar.counts[state])}
           </li>
         ))}
       </ul>
@@ -63,7 +70,7 @@ export function DayCalendar({ replica }: { readonly replica: Replica }): JSX.Ele
 }
 
 // Only one day is in the tab order; arrow keys move between days.
-function Months({ months }: { readonly months: Calendar['months'] }): JSX.Element {
+function Months({ months }: { readonly months: BrandCalendar['months'] }): JSX.Element {
   const grid = useRef<HTMLDivElement>(null);
   const dates = months.flatMap((month) => daysOf(month).map(({ date }) => date));
   const [chosen, setChosen] = useState('');
@@ -97,7 +104,13 @@ function Months({ months }: { readonly months: Calendar['months'] }): JSX.Elemen
   );
 }
 
-function Month({ month, stop }: { readonly month: Calendar['months'][number]; readonly stop: string }): JSX.Element {
+function Month({
+  month,
+  stop,
+}: {
+  readonly month: BrandCalendar['months'][number];
+  readonly stop: string;
+}): JSX.Element {
   const first = new Date(`${month.month}-01T00:00:00Z`);
   const name = first.toLocaleDateString(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
   const before = (first.getUTCDay() + 6) % 7;
@@ -159,7 +172,7 @@ function DayCell({ date, letter, isStop }: Day & { readonly isStop: boolean }): 
   );
 }
 
-function daysOf({ month, days }: Calendar['months'][number]): Day[] {
+function daysOf({ month, days }: BrandCalendar['months'][number]): Day[] {
   return [...days].flatMap((letter, index) =>
     letter === '.' ? [] : [{ date: `${month}-${String(index + 1).padStart(2, '0')}`, letter }],
   );

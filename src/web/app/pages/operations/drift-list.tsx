@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Replica } from '../../../page-data/operations-report.ts';
+import type { ReplicaReport } from '../../../../query/replica-report.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 
@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** How upstream differs from the declarations, and the items that could not be stored. */
-export function DriftList({ replica }: { readonly replica: Replica }): JSX.Element {
+export function DriftList({ replica }: { readonly replica: ReplicaReport }): JSX.Element {
   const { quarantined, drift } = replica.status;
   const fresh = drift.filter(({ isNew }) => isNew).length;
   return (

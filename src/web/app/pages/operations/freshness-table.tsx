@@ -1,18 +1,19 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BrandStatus, FreshnessRow, Replica, ResourceStatus } from '../../../page-data/operations-report.ts';
+import type { FreshnessRow, ReplicaReport } from '../../../../query/replica-report.ts';
+import type { BrandStatus, ResourceStatus } from '../../../../warehouse/ledger/warehouse-status.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 
 /** The state of all resources in one line. */
-export function freshnessLine(replica: Replica): string {
+export function freshnessLine(replica: ReplicaReport): string {
   const open = replica.freshness.filter((row) => stateOf(replica, row, null).level !== 'good');
   if (open.length === 0) return `all ${replica.freshness.length} resources are complete`;
   return `${open.length} of ${replica.freshness.length} resources are incomplete`;
 }
 
 /** When each resource was read, and the verification of each brand. Complete resources without missing days are one line. */
-export function Freshness({ replica }: { readonly replica: Replica }): JSX.Element {
+export function Freshness({ replica }: { readonly replica: ReplicaReport }): JSX.Element {
   const { brands, unlearned } = replica.status;
   const [chosen, setChosen] = useState<string | null>(null);
   const rows = replica.freshness.map((row) => ({ row, ...stateOf(replica, row, chosen) }));
@@ -125,7 +126,7 @@ interface RowState {
   readonly ranges: string;
 }
 
-function stateOf(replica: Replica, row: FreshnessRow, brandId: string | null): RowState {
+function stateOf(replica: ReplicaReport, row: FreshnessRow, brandId: string | null): RowState {
   const chosen = replica.status.brands.findIndex((brand) => brand.brandId === brandId);
   const index = row.scope === 'brand' ? chosen : 0;
   const times = index < 0 ? row.readAt : [row.readAt[index] ?? null];

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import type { OperationsReport, Run } from '../../../page-data/operations-report.ts';
+import type { RunCost } from '../../../../warehouse/ledger/run-costs.ts';
+import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { JobLine } from '../../../page-data/status-lines.ts';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { Timestamp } from '../../components/parts.tsx';
@@ -27,7 +28,7 @@ function Result({ status, error }: { readonly status: string; readonly error: st
 }
 
 /** The last runs with their cost. */
-export function RunTable({ runs }: { readonly runs: readonly Run[] }): JSX.Element {
+export function RunTable({ runs }: { readonly runs: readonly RunCost[] }): JSX.Element {
   if (runs.length === 0) return <p class="quiet">No runs yet.</p>;
   return (
     <>

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { BrandCalendar } from '../../../../query/calendar.ts';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import { PageHead, Timestamp, WhenLoaded } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
@@ -141,10 +142,10 @@ function destinationsLine(destinations: OperationsReport['destinations']): strin
 
 function daysLine({ replica }: OperationsReport): string {
   const counts = replica?.calendars.map((one) => one.counts) ?? [];
-  const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
+  const sum = (name: keyof BrandCalendar['counts']): number => counts.reduce((total, one) => total + one[name], 0);
   const open = (['partial', 'differs', 'missing'] as const).filter((name) => sum(name) > 0);
   if (counts.length === 0) return 'no data';
-  if (open.length === 0) return `all ${grouped(sum('verified') + sum('whole'))} complete`;
+  if (open.length === 0) return `all ${grouped(sum('verified') + sum('complete'))} complete`;
   return open.map((name) => `${grouped(sum(name))} ${name}`).join(', ');
 }
 

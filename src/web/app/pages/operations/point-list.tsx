@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import type { CalibratedPoint, Replica } from '../../../page-data/operations-report.ts';
+import type { ReplicaReport, ShownPoint } from '../../../../query/replica-report.ts';
 import { Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 
 /** The state of all points in one line. */
-export function pointsLine({ points }: Replica): string {
+export function pointsLine({ points }: ReplicaReport): string {
   if (points.length === 0) return 'not calibrated yet';
   const count = (state: string): number => points.filter((point) => point.state === state).length;
   const [open, wrong] = [count('undetermined'), count('contradicted')];
@@ -13,8 +13,8 @@ export function pointsLine({ points }: Replica): string {
 }
 
 /** How upstream computes and writes its responses, as far as they show it. Points that need attention come first. */
-export function PointList({ replica: { points } }: { readonly replica: Replica }): JSX.Element {
-  const isKnown = ({ state }: CalibratedPoint): boolean => state === 'determined' || state === 'configured';
+export function PointList({ replica: { points } }: { readonly replica: ReplicaReport }): JSX.Element {
+  const isKnown = ({ state }: ShownPoint): boolean => state === 'determined' || state === 'configured';
   const known = points.filter(isKnown);
   const others = points.filter((point) => !isKnown(point));
   if (points.length === 0) return <p class="quiet">The first calibration follows the first sync.</p>;
@@ -33,7 +33,7 @@ export function PointList({ replica: { points } }: { readonly replica: Replica }
   );
 }
 
-function Points({ caption, points }: { readonly caption: string; readonly points: readonly CalibratedPoint[] }) {
+function Points({ caption, points }: { readonly caption: string; readonly points: readonly ShownPoint[] }) {
   return (
     <PlainTable
       caption={caption}
