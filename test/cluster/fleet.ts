@@ -16,7 +16,7 @@ const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 
 /** A process of the command line, the lines of its log and output, and how it ended. */
-export type Started = ReturnType<Fleet['start']>;
+type Started = ReturnType<Fleet['start']>;
 
 /** Workspaces with a sandbox each, a folder with the settings of all, and processes that work on them. */
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
