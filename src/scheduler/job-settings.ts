@@ -1,16 +1,45 @@
+import { z } from 'zod';
 import { suggestion } from '../base/choose-name.ts';
-import { expandDates } from '../base/date-template.ts';
-import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { describeIssue } from '../base/config/setting-schema.ts';
+import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
-import { FILE_FORMATS } from '../snapshot/file-formats.ts';
 import { CRON_ALLOWED, type Cron, parseCron } from './cron-pattern.ts';
-import { COMPARE_REQUESTS, type Job, STEP_KINDS, type Step, type StepAllowance } from './job.ts';
+import { type Job, type Step, stepAllowance, stepKinds } from './job.ts';
 import { isTimeZone } from './zone.ts';
 
-const FIELDS = ['about', 'cron', 'timeZone', 'enabled', 'steps', 'allowance', 'catchUp'];
-const ALLOWANCE_FIELDS = ['maxRequests', 'maxMinutes'];
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const KINDS = Object.keys(STEP_KINDS) as Step['do'][];
+const KINDS = Object.keys(stepKinds) as Step['do'][];
+
+const cron = z.string().superRefine((text, context) => {
+  const parsed = parseCron(text);
+  if (typeof parsed !== 'string') return;
+  const message = `is ${JSON.stringify(text)} (${parsed}); allowed: ${CRON_ALLOWED}`;
+  context.addIssue({ code: 'custom', message });
+});
+// Steps are read by their kind.
+const required = {
+  cron: cron.describe(CRON_ALLOWED),
+  steps: z
+    .array(z.unknown())
+    .min(1)
+    .describe(`a list of steps, each one of ${KINDS.join(', ')}, or an object with one of them as "do"`),
+};
+/** Settings of a declared job. */
+const changes = z
+  .strictObject({
+    ...required,
+    about: z.string().min(1).describe('a text that is not empty'),
+    timeZone: z
+      .string()
+      .refine(isTimeZone)
+      .describe('a name of the IANA time zone database, such as UTC or Europe/Berlin'),
+    enabled: z.boolean(),
+    catchUp: z.boolean(),
+    allowance: stepAllowance.strict(),
+  })
+  .partial();
+/** Settings of a job that is not declared. */
+const additions = changes.extend(required);
 
 /**
  * Returns the declared jobs as changed by the settings, then the jobs that only the settings define. `resources` are
@@ -33,158 +62,69 @@ export function toJobs(
 
 function changeJob(name: string, given: unknown, job: Job | null, resources: readonly string[]): Job {
   if (!NAME.test(name))
-    throw refuse('jobs', `has the name ${show(name)}`, 'lower-case letters, digits and -, at most 64');
+    throw refuse('jobs', `has the name ${JSON.stringify(name)}`, 'lower-case letters, digits and -, at most 64');
   const at = `jobs.${name}`;
-  const value = record(at, given, FIELDS);
-  for (const field of job === null ? ['cron', 'steps'] : []) {
-    if (value[field] === undefined) throw refuse(`${at}.${field}`, 'is not set', allowedOf(field));
-  }
-  const read = <T>(field: string, check: (path: string, value: unknown) => T, other: T): T =>
-    value[field] === undefined ? other : check(`${at}.${field}`, value[field]);
-  const steps = read('steps', (path, list) => toSteps(path, list, resources), job?.steps ?? []);
-  const allowance = read<StepAllowance | null>('allowance', toAllowance, null);
+  const { allowance, ...value } = parse(at, job === null ? additions : changes, given);
+  checkAllowance(`${at}.allowance`, allowance);
+  const steps = value.steps?.map((step, index) => toStep(`${at}.steps.${index}`, step, resources)) ?? job?.steps ?? [];
   return {
     name,
-    about: read('about', toText, job?.about ?? 'A job defined in the configuration.'),
-    cron: read('cron', toCron, job?.cron as Cron),
-    timeZone: read('timeZone', toTimeZone, job?.timeZone ?? 'UTC'),
-    enabled: read('enabled', toBoolean, true),
-    catchUp: read('catchUp', toBoolean, job?.catchUp ?? true),
-    steps: allowance === null ? steps : steps.map((step) => (step.do === 'sync' ? { ...step, allowance } : step)),
+    about: value.about ?? job?.about ?? 'A job defined in the configuration.',
+    cron: value.cron === undefined ? (job?.cron as Cron) : (parseCron(value.cron) as Cron),
+    timeZone: value.timeZone ?? job?.timeZone ?? 'UTC',
+    enabled: value.enabled ?? true,
+    catchUp: value.catchUp ?? job?.catchUp ?? true,
+    steps: allowance === undefined ? steps : steps.map((step) => (step.do === 'sync' ? { ...step, allowance } : step)),
   };
-}
-
-function toSteps(path: string, value: unknown, resources: readonly string[]): Step[] {
-  if (!Array.isArray(value) || value.length === 0) throw refuse(path, `is ${show(value)}`, allowedOf('steps'));
-  return value.map((step: unknown, index) => toStep(`${path}.${index}`, step, resources));
 }
 
 // A step without settings may be written as its name alone.
 function toStep(path: string, given: unknown, resources: readonly string[]): Step {
   const value = typeof given === 'string' ? { do: given } : given;
   const kind = isRecord(value) ? KINDS.find((name) => name === value['do']) : undefined;
-  if (!isRecord(value) || kind === undefined) {
+  if (kind === undefined) {
     const [where, what] = isRecord(given) ? [`${path}.do`, given['do']] : [path, given];
-    throw refuse(where, what === undefined ? 'is not set' : `is ${show(what)}`, KINDS.join(', '));
+    throw refuse(where, what === undefined ? 'is not set' : `is ${JSON.stringify(what)}`, KINDS.join(', '));
   }
-  const step: Record<string, unknown> = { do: kind };
-  for (const [field, setting] of Object.entries(record(path, value, ['do', 'onFailure', ...STEP_KINDS[kind]]))) {
-    if (field !== 'do') step[field] = toStepSetting(`${path}.${field}`, field, setting, resources);
-  }
-  const files = kind === 'export' && step['output'] === undefined ? STEP_KINDS.export.filter((one) => one in step) : [];
-  if (files.length > 0) throw refuse(`${path}.output`, 'is not set', `a folder, because ${files[0]} applies to files`);
-  if (step['name'] !== undefined && step['since'] === undefined) {
-    throw refuse(`${path}.since`, 'is not set', '"last", because name applies to its position');
-  }
-  return step as unknown as Step;
-}
-
-function toStepSetting(path: string, field: string, value: unknown, resources: readonly string[]): unknown {
-  switch (field) {
-    case 'only': {
-      const unknown = Array.isArray(value) ? value.find((name) => !resources.includes(String(name))) : undefined;
-      if (Array.isArray(value) && value.length > 0 && unknown === undefined) return value;
-      const meant = suggestion(String(unknown ?? ''), resources);
-      throw refuse(path, `is ${show(value)}`, `a list of ${resources.join(', ')}${meant}`);
+  const step = parse(path, (stepKinds[kind] as z.ZodObject).strict(), value) as Step;
+  if (step.do === 'sync') {
+    checkAllowance(`${path}.allowance`, (value as Record<string, unknown>)['allowance']);
+    const unknown = step.only?.find((name) => !resources.includes(name));
+    if (unknown !== undefined) {
+      const allowed = `a list of ${resources.join(', ')}${suggestion(unknown, resources)}`;
+      throw refuse(`${path}.only`, `is ${JSON.stringify(step.only)}`, allowed);
     }
-    case 'allowance':
-      return toAllowance(path, value);
-    case 'onFailure':
-      if (value !== 'stop' && value !== 'go on') throw refuse(path, `is ${show(value)}`, '"stop" or "go on"');
-      return value;
-    case 'output':
-      return toTemplate(path, value);
-    case 'name':
-      return toText(path, value);
-    case 'format':
-      if (typeof value === 'string' && Object.hasOwn(FILE_FORMATS, value)) return value;
-      throw refuse(path, `is ${show(value)}`, Object.keys(FILE_FORMATS).join(', '));
-    case 'since':
-      if (value !== 'last') throw refuse(path, `is ${show(value)}`, '"last"');
-      return value;
-    case 'tables':
-      if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
-      throw refuse(path, `is ${show(value)}`, 'a list of tables, such as ["responses"]');
-    case 'destinations':
-      if (Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')) return value;
-      throw refuse(path, `is ${show(value)}`, 'a list of names in the setting destinations');
-    case 'requests':
-      return toWholeNumber(path, value, COMPARE_REQUESTS.max);
-    case 'weeks':
-      return toWholeNumber(path, value, 260);
-    default:
-      return toBoolean(path, value);
   }
-}
-
-function toTemplate(path: string, value: unknown): string {
-  const text = toText(path, value);
-  try {
-    expandDates(path, text, 0);
-    return text;
-  } catch (thrown) {
-    throw new SightlineError('config_invalid', toSightlineError(thrown).message);
+  if (step.do === 'export') {
+    const [setting] = Object.keys(step).filter((name) => name in stepKinds.export.shape && !OF_ALL.includes(name));
+    if (setting !== undefined && step.output === undefined)
+      throw refuse(`${path}.output`, 'is not set', `a folder, because ${setting} applies to files`);
+    if (step.name !== undefined && step.since === undefined)
+      throw refuse(`${path}.since`, 'is not set', '"last", because name applies to its position');
   }
+  return step;
 }
 
-function toAllowance(path: string, given: unknown): StepAllowance {
-  const value = record(path, given, ALLOWANCE_FIELDS);
-  const fields = Object.entries(value);
-  if (fields.length === 0) throw refuse(path, 'is empty', allowedOf('allowance'));
-  return Object.fromEntries(
-    fields.map(([field, number]) => [
-      field,
-      toWholeNumber(`${path}.${field}`, number, field === 'maxRequests' ? 1_000_000_000 : 1_000_000),
-    ]),
-  );
+/** Members of all steps. */
+const OF_ALL = ['do', 'onFailure'];
+
+// The members of a step are strict, but not the members of its allowance.
+function checkAllowance(path: string, given: unknown): void {
+  if (given === undefined || Object.keys(parse(path, stepAllowance.strict(), given)).length > 0) return;
+  throw refuse(path, 'is empty', `an object with ${Object.keys(stepAllowance.shape).join(' or ')}`);
 }
 
-function toCron(path: string, value: unknown): Cron {
-  const cron = typeof value === 'string' ? parseCron(value) : 'it is not a string';
-  if (typeof cron === 'string') throw refuse(path, `is ${show(value)} (${cron})`, allowedOf('cron'));
-  return cron;
-}
-
-function toTimeZone(path: string, value: unknown): string {
-  if (typeof value !== 'string' || !isTimeZone(value)) throw refuse(path, `is ${show(value)}`, allowedOf('timeZone'));
-  return value;
-}
-
-function toBoolean(path: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw refuse(path, `is ${show(value)}`, 'true or false');
-  return value;
-}
-
-function toText(path: string, value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw refuse(path, `is ${show(value)}`, 'a text that is not empty');
-  return value;
-}
-
-function toWholeNumber(path: string, value: unknown, most: number): number {
-  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most) return Number(value);
-  throw refuse(path, `is ${show(value)}`, `a whole number from 1 to ${most}`);
-}
-
-function record(path: string, value: unknown, fields: readonly string[]): Record<string, unknown> {
-  if (!isRecord(value)) throw refuse(path, `is ${show(value)}`, `an object with the members ${fields.join(', ')}`);
-  const unknown = Object.keys(value).find((name) => !fields.includes(name));
-  if (unknown !== undefined) {
-    throw refuse(path, `has an unknown setting ${show(unknown)}`, `${fields.join(', ')}${suggestion(unknown, fields)}`);
-  }
-  return value;
-}
-
-function allowedOf(field: string): string {
-  if (field === 'cron') return CRON_ALLOWED;
-  if (field === 'timeZone') return 'a name of the IANA time zone database, such as UTC or Europe/Berlin';
-  if (field === 'allowance') return `an object with ${ALLOWANCE_FIELDS.join(' or ')}`;
-  return `a list of steps, each one of ${KINDS.join(', ')}, or an object with one of them as "do"`;
+function parse<S extends z.ZodType>(path: string, schema: S, given: unknown): z.infer<S> {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues as [z.core.$ZodIssue];
+  const isOwnText = issue.code === 'custom' && issue.message !== 'Invalid input';
+  const problem = isOwnText
+    ? `${[path, ...issue.path].join('.')} ${issue.message}`
+    : describeIssue(schema, issue, given, path);
+  throw new SightlineError('config_invalid', problem);
 }
 
 function refuse(path: string, what: string, allowed: string): SightlineError {
   return new SightlineError('config_invalid', `${path} ${what}; allowed: ${allowed}`);
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value) ?? 'not set';
 }

@@ -1,77 +1,90 @@
-import { SightlineError } from '../base/errors.ts';
-import type { FileFormat } from '../snapshot/file-formats.ts';
+import { z } from 'zod';
+import { expandDates } from '../base/date-template.ts';
+import { SightlineError, toSightlineError } from '../base/errors.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
+import { FILE_FORMATS, type FileFormat } from '../snapshot/file-formats.ts';
 import { type Cron, parseCron } from './cron-pattern.ts';
 import { isTimeZone } from './zone.ts';
 
-/** Limits of a sync step. The next run resumes where this one stopped. */
-export interface StepAllowance {
-  readonly maxRequests?: number;
-  readonly maxMinutes?: number;
-}
-
-/** Reaction to a failed step: `stop` skips the remaining steps, `go on` runs the next one. */
-export type OnFailure = 'stop' | 'go on';
-
-interface Common {
-  /** Default `stop`. A partial step does not count as failed. */
-  readonly onFailure?: OnFailure;
-}
-
-/** One step of a job. The kinds are fixed. */
-export type Step = Common &
-  (
-    | {
-        readonly do: 'sync';
-        /** Resources to sync, with their dependencies; all if omitted. */
-        readonly only?: readonly string[];
-        readonly full?: boolean;
-        /** Deletes rows that upstream no longer lists, without a limit on their number. */
-        readonly acceptDeletions?: boolean;
-        readonly allowance?: StepAllowance;
-      }
-    | { readonly do: 'verify'; readonly fresh?: boolean; readonly repair?: boolean }
-    /** Compares responses of upstream with our own; default: 50 requests. */
-    | { readonly do: 'compare'; readonly requests?: number }
-    | {
-        /** Writes a snapshot, or plain files if `output` is set. */
-        readonly do: 'export';
-        /** Folder of the files, with parts of the time such as `%Y-%m-%d`; each workspace has a folder below it. */
-        readonly output?: string;
-        /** Default `parquet`. */
-        readonly format?: FileFormat;
-        /** Default: every table. */
-        readonly tables?: readonly string[];
-        /** Writes only the changes since the previous export of the same name. */
-        readonly since?: 'last';
-        /** Name of the position; default: `output`. */
-        readonly name?: string;
-      }
-    /** Loads destinations; default: all. */
-    | { readonly do: 'load'; readonly destinations?: readonly string[] }
-    | { readonly do: 'retention' }
-    | { readonly do: 'compact' }
-    | { readonly do: 'check' }
-    | { readonly do: 'report'; readonly weeks?: number }
-    /** Sends a brief of each brand to the webhooks with the event `brief`. */
-    | { readonly do: 'brief' }
-  );
-
-/** The kinds of steps, each with its settings besides `do` and `onFailure`. */
-export const STEP_KINDS = {
-  sync: ['only', 'full', 'acceptDeletions', 'allowance'],
-  verify: ['fresh', 'repair'],
-  compare: ['requests'],
-  export: ['output', 'format', 'tables', 'since', 'name'],
-  load: ['destinations'],
-  retention: [],
-  compact: [],
-  check: [],
-  report: ['weeks'],
-  brief: [],
-} as const satisfies Record<Step['do'], readonly string[]>;
-
 /** Default and maximum number of requests of a comparison with upstream. */
 export const COMPARE_REQUESTS = { standard: 50, max: 5_000 } as const;
+
+const wholeNumber = (most: number) => z.int().min(1).max(most);
+const flag = z.boolean().optional();
+const texts = (allowed: string) => z.array(z.string()).min(1).describe(allowed);
+const noEmptyText = z.string().min(1).describe('a text that is not empty');
+
+/** Limits of a sync step. The next run resumes where this one stopped. */
+export const stepAllowance = z.object({
+  maxRequests: wholeNumber(1_000_000_000).optional(),
+  maxMinutes: wholeNumber(1_000_000).optional(),
+});
+
+// Rejects a template with an unknown part of a time, such as `%q`.
+function checkTemplate(text: string, context: z.RefinementCtx<string>): void {
+  try {
+    expandDates('', text, 0);
+  } catch (thrown) {
+    context.addIssue({ code: 'custom', message: toSightlineError(thrown).message.trim() });
+  }
+}
+
+// `stop` skips the remaining steps after a failed one, `go on` runs the next one; default: `stop`. A partial step did not fail.
+const common = { onFailure: z.enum(['stop', 'go on']).optional() };
+
+/** The kinds of steps with their settings. */
+export const stepKinds = {
+  sync: z.object({
+    do: z.literal('sync'),
+    ...common,
+    /** Resources to sync, with their dependencies; default: all. */
+    only: texts('a list of resources').optional(),
+    full: flag,
+    /** Deletes rows that upstream no longer lists, without a limit on their number. */
+    acceptDeletions: flag,
+    allowance: stepAllowance.optional(),
+  }),
+  verify: z.object({ do: z.literal('verify'), ...common, fresh: flag, repair: flag }),
+  compare: z.object({
+    do: z.literal('compare'),
+    ...common,
+    /** Requests to upstream; default: 50. */
+    requests: wholeNumber(COMPARE_REQUESTS.max).optional(),
+  }),
+  /** Writes a snapshot, or plain files if `output` is set. */
+  export: z.object({
+    do: z.literal('export'),
+    ...common,
+    /** Folder of the files, with parts of the time such as `%Y-%m-%d`; each workspace has a folder below it. */
+    output: noEmptyText.superRefine(checkTemplate).optional(),
+    /** Default: `parquet`. */
+    format: z.enum(Object.keys(FILE_FORMATS) as FileFormat[]).optional(),
+    /** Default: every table. */
+    tables: texts('a list of tables, such as ["responses"]').optional(),
+    /** Writes only the changes since the previous export of the same name. */
+    since: z.literal('last').optional(),
+    /** Name of the position; default: `output`. */
+    name: noEmptyText.optional(),
+  }),
+  load: z.object({
+    do: z.literal('load'),
+    ...common,
+    /** Default: all. */
+    destinations: texts('a list of names in the setting destinations').optional(),
+  }),
+  retention: z.object({ do: z.literal('retention'), ...common }),
+  compact: z.object({ do: z.literal('compact'), ...common }),
+  check: z.object({ do: z.literal('check'), ...common }),
+  report: z.object({ do: z.literal('report'), ...common, weeks: wholeNumber(260).optional() }),
+  /** Sends a brief of each brand to the webhooks with the event `brief`. */
+  brief: z.object({ do: z.literal('brief'), ...common }),
+};
+
+/** One step of a job. */
+export const step = z.union(Object.values(stepKinds));
+
+/** One step of a job. The kinds are fixed. */
+export type Step = ValueOf<typeof step>;
 
 /** A job as a file in jobs/ declares it. */
 export interface JobDeclaration {

@@ -53,6 +53,11 @@ describe('jobs from declarations and settings', () => {
     [{ nightly: { timeZone: 'Berlin' } }, 'jobs.nightly.timeZone is "Berlin"'],
     [{ nightly: { enabled: 'no' } }, 'jobs.nightly.enabled is "no"'],
     [{ nightly: { allowance: {} } }, 'jobs.nightly.allowance is empty'],
+    [{ nightly: { allowance: { maxPages: 1 } } }, 'jobs.nightly.allowance has an unknown setting "maxPages"'],
+    [
+      { nightly: { steps: [{ do: 'sync', allowance: { maxPages: 1 } }] } },
+      'jobs.nightly.steps.0.allowance has an unknown setting "maxPages"',
+    ],
     [{ nightly: { allowance: { maxRequests: 0 } } }, 'jobs.nightly.allowance.maxRequests is 0'],
     [{ mine: { cron: '* * * * *' } }, 'jobs.mine.steps is not set'],
     [{ mine: { steps: ['sync'] } }, 'jobs.mine.cron is not set'],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { brief } from '../../analytics/explain/brief-result.ts';
 import { error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
 import { runSchema, stepSchema } from '../../scheduler/job-log.ts';
-import { type Step, STEP_KINDS } from '../../scheduler/job.ts';
+import { step } from '../../scheduler/job.ts';
 import { unconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
 import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';
@@ -37,23 +37,6 @@ export const jobsRun = z.object({
   steps: z.array(
     z.object({ ...stepSchema.shape, result: stepResult.nullable().describe('output of the command with `--json`') }),
   ),
-});
-
-const flag = z.boolean().optional();
-
-/** A step of a job with its settings. */
-const step = z.object({
-  do: z.enum(Object.keys(STEP_KINDS) as Step['do'][]),
-  onFailure: z.enum(['stop', 'go on']).optional(),
-  only: z.array(z.string()).optional(),
-  full: flag,
-  acceptDeletions: flag,
-  allowance: z.object({ maxRequests: z.number().optional(), maxMinutes: z.number().optional() }).optional(),
-  fresh: flag,
-  repair: flag,
-  weeks: z.number().optional(),
-  requests: z.int().optional().describe('requests of the step `compare`'),
-  destinations: z.array(z.string()).optional().describe('destinations of the step `load`; default: all'),
 });
 
 /** `jobs list`. */
