@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
+import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { type Manifest, toManifest } from '../snapshot/manifest.ts';
 import type { Aged } from '../snapshot/retention.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -24,45 +25,24 @@ const EPOCH_MAX = 2 ** 40;
 const time = z.string().refine(isTime, 'is not a time');
 const manifestKey = z.string().regex(/^manifests\/[\w.-]{1,200}\.json$/, 'is not the key of a manifest');
 const lead = { id: z.string().min(1), manifest: manifestKey, createdAt: time, publishedAt: time };
-const pointerSchema = z.looseObject({
+const entry = z.object({ ...lead, supersededAt: time.nullable() });
+const pointerSchema = z.object({
   format: z.literal(1),
   ...lead,
-  snapshots: z.array(z.looseObject({ ...lead, supersededAt: time.nullable() })),
-  leaving: z.array(z.looseObject({ id: z.string(), manifest: manifestKey, since: time })),
-  sweep: z.looseObject({ by: z.string(), until: time }).nullable().default(null),
+  /** All kept snapshots, including the newest. */
+  snapshots: z.array(entry),
+  /** Expired snapshots, whose files stay for a while. */
+  leaving: z.array(z.object({ id: z.string(), manifest: manifestKey, since: time })),
+  /** The publisher that deletes files now, and the time until which no other does. */
+  sweep: z.object({ by: z.string(), until: time }).nullable().default(null),
+  /** Fencing token: only a process with this epoch or a later one may move the pointer. Missing for a workspace without a home. */
   fence: z.int().min(0).max(EPOCH_MAX).optional(),
 });
 
-/** A snapshot in the pointer; times are ISO 8601. */
-export interface PointerEntry {
-  readonly id: string;
-  /** Key of its manifest. */
-  readonly manifest: string;
-  readonly createdAt: string;
-  readonly publishedAt: string;
-  /** When another snapshot became the latest; null if none did. */
-  readonly supersededAt: string | null;
-}
-
-/** Content of `latest.json`. */
-export interface Pointer {
-  readonly format: 1;
-  /** The newest snapshot. */
-  readonly id: string;
-  readonly createdAt: string;
-  readonly publishedAt: string;
-  readonly manifest: string;
-  /** All kept snapshots, including the newest. */
-  readonly snapshots: readonly PointerEntry[];
-  /** Expired snapshots, whose files stay for a while. */
-  readonly leaving: readonly { readonly id: string; readonly manifest: string; readonly since: string }[];
-  /** The publisher that deletes files now, and the time until which no other does. */
-  readonly sweep: { readonly by: string; readonly until: string } | null;
-  /**
-   * Fencing token: only a process with this epoch or a later one may move the pointer. Missing for a workspace without a home.
-   */
-  readonly fence?: number;
-}
+/** A snapshot in the pointer. */
+export type PointerEntry = ValueOf<typeof entry>;
+/** Content of `latest.json`. It keeps members that a later version added. */
+export type Pointer = ValueOf<typeof pointerSchema>;
 
 /** A pointer with its version in the store. */
 export interface ReadPointer {
@@ -159,7 +139,7 @@ function toPointer(text: string): Pointer | string {
     return 'it is not JSON';
   }
   const parsed = pointerSchema.safeParse(value);
-  if (parsed.success) return parsed.data as unknown as Pointer;
+  if (parsed.success) return { sweep: null, ...(value as object) } as Pointer;
   const [issue] = parsed.error.issues;
   return `${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'unknown'}`;
 }

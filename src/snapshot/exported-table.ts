@@ -6,8 +6,9 @@ import type { Database, Session } from '../warehouse/database.ts';
 import { literal, quoted } from '../warehouse/schema.ts';
 import type { Layout } from './layout.ts';
 
-/** What a table of a snapshot holds: current rows, earlier versions of rows, or an analysis view. */
-export type ExportedKind = 'data' | 'history' | 'mart';
+/** Contents of a table of a snapshot: current rows, earlier versions of rows, or an analysis view. */
+export const EXPORTED_KINDS = ['data', 'history', 'mart'] as const;
+type ExportedKind = (typeof EXPORTED_KINDS)[number];
 
 /** A table or view that snapshots contain. */
 export interface ExportedTable extends Pick<WarehouseTable, 'name' | 'about' | 'key' | 'time'> {

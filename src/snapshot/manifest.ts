@@ -1,66 +1,63 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord } from '../base/json.ts';
-import type { ExportedKind } from './exported-table.ts';
+import { z } from 'zod';
+import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
+import { EXPORTED_KINDS } from './exported-table.ts';
 
 /** The file that lists all others of a snapshot, written last. */
 export const MANIFEST = 'manifest.json';
 
-/** A Parquet file of a snapshot. */
-export interface SnapshotFile {
-  /** Relative to the snapshot. */
-  readonly path: string;
-  readonly rows: number;
-  readonly bytes: number;
-  /** Hexadecimal. */
-  readonly sha256: string;
-  /** Smallest and largest value of the table's time column, ISO 8601; null without rows or without such a column. */
-  readonly min: string | null;
-  readonly max: string | null;
-  /** Equal for equal rows in the same form, in any order; files of the lake's metadata have none. */
-  readonly fingerprint?: string;
-}
+/** Id of a snapshot. */
+export const snapshotId = z.string().describe('`20260315T021500Z`: id of the snapshot, a UTC time');
 
-/** One table of a snapshot. */
-export interface SnapshotTable {
-  readonly name: string;
-  readonly about: string;
-  readonly kind: ExportedKind;
-  /** Time column by which the files are divided into months; null if there is one file. */
-  readonly time: string | null;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string }[];
-  /** Columns by which the rows of each file are sorted. */
-  readonly sortedBy: readonly string[];
-  readonly files: readonly SnapshotFile[];
-}
+const file = z.object({
+  path: z.string().describe('relative to the manifest'),
+  rows: number,
+  bytes: number,
+  sha256: z.string().describe('in hex'),
+  min: z.string().nullable().describe("smallest value of the table's time column; null if it has none"),
+  max: z.string().nullable().describe("largest value of the table's time column; null if it has none"),
+  fingerprint: z
+    .string()
+    .optional()
+    .describe('equal for equal rows in the same form, in any order; files of older snapshots have none'),
+});
+
+const table = z.object({
+  name: z.string(),
+  about: z.string(),
+  kind: z.enum(EXPORTED_KINDS),
+  time: z.string().nullable().describe('time column by which the files are divided into months; null for one file'),
+  rows: number.describe('rows of all files'),
+  bytes: number.describe('bytes of all files'),
+  columns: z.array(z.object({ name: z.string(), type: z.string().describe('SQL type'), about: z.string() })),
+  sortedBy: z.array(z.string()).describe('columns by which the rows of each file are sorted'),
+  files: z.array(file),
+});
+
+/** Content of `manifest.json`. */
+export const manifest = z.object({
+  format: z.literal(1).describe('version of the format'),
+  id: snapshotId,
+  createdAt: time.refine(isTime).describe('when the data were read'),
+  publishedAt: time.refine(isTime).describe('when all files were written'),
+  previous: z.string().nullable().describe('id of the previous snapshot; null for the first'),
+  schemaVersion: z.int().describe('version of the tables'),
+  tables: z.array(table),
+  coverage: z
+    .array(z.record(z.string(), z.unknown()))
+    .describe('ranges fetched from upstream, each with the time of its oldest fetch'),
+  verifiedThrough: z
+    .array(z.object({ brandId: z.string(), through: z.string().nullable(), verifiedAt: z.string() }))
+    .describe("day through which the numbers of each brand that was verified agree with upstream's, without a gap"),
+});
 
 /** Content of `manifest.json`; times are ISO 8601, UTC. */
-export interface Manifest {
-  readonly format: 1;
-  /** UTC time, such as `20261120T021500Z`. */
-  readonly id: string;
-  /** When the data were read. */
-  readonly createdAt: string;
-  /** When all files were written, just before the snapshot became the latest. */
-  readonly publishedAt: string;
-  /** Id of the previous latest snapshot; null for the first. */
-  readonly previous: string | null;
-  readonly schemaVersion: number;
-  readonly tables: readonly SnapshotTable[];
-  /** Ranges fetched from upstream, each with the time of its oldest fetch. */
-  readonly coverage: readonly Readonly<Record<string, unknown>>[];
-  /**
-   * Day through which each brand's numbers agree with upstream's, without a gap. Brands that were never verified are
-   * missing.
-   */
-  readonly verifiedThrough: readonly {
-    readonly brandId: string;
-    readonly through: string | null;
-    readonly verifiedAt: string;
-  }[];
-}
+export type Manifest = ValueOf<typeof manifest>;
+/** One table of a snapshot. */
+export type SnapshotTable = ValueOf<typeof table>;
+/** A Parquet file of a snapshot. */
+export type SnapshotFile = ValueOf<typeof file>;
 
 const ID = /^\d{8}T\d{6}Z(?:-\d{1,3})?$/;
 
@@ -97,33 +94,12 @@ export function numberOf(id: string): number {
 export function toManifest(text: string): Manifest | null {
   try {
     const value: unknown = JSON.parse(text);
-    const isOne = isRecord(value) && value['format'] === 1 && areAll(value['tables'], isTable);
-    const areTimes =
-      isOne && [value['createdAt'], value['publishedAt']].every((time) => !Number.isNaN(Date.parse(String(time))));
-    return areTimes && typeof value['id'] === 'string' ? (value as unknown as Manifest) : null;
+    return manifest.safeParse(value).success ? (value as Manifest) : null;
   } catch {
     return null;
   }
 }
 
-function isTable(value: unknown): boolean {
-  return (
-    isRecord(value) && hasTexts(value, 'name') && areAll(value['columns'], isColumn) && areAll(value['files'], isFile)
-  );
-}
-
-function isColumn(value: unknown): boolean {
-  return isRecord(value) && hasTexts(value, 'name', 'type');
-}
-
-function isFile(value: unknown): boolean {
-  return isRecord(value) && hasTexts(value, 'path', 'sha256') && Number.isInteger(value['bytes']);
-}
-
-function areAll(value: unknown, isOne: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isOne);
-}
-
-function hasTexts(value: Readonly<Record<string, unknown>>, ...names: readonly string[]): boolean {
-  return names.every((name) => typeof value[name] === 'string');
+function isTime(text: string): boolean {
+  return !Number.isNaN(Date.parse(text));
 }

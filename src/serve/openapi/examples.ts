@@ -59,7 +59,8 @@ export function exampleOf(
   name: string,
   known: (name: string) => unknown = () => undefined,
 ): unknown {
-  const { enum: values, anyOf, properties, items } = schema as Schema;
+  const { const: only, enum: values, anyOf, properties, items } = schema as Schema;
+  if (only !== undefined) return only;
   if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], name, known);
   if (values !== undefined) return values[0];
   switch (typeOf(schema as Schema)) {
@@ -86,6 +87,7 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly format?: string;
   readonly description?: string;
+  readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { number, time } from '../../contract/operation/json-parts.ts';
-import { snapshotId, snapshotLine } from '../../web/page-data/status-lines.ts';
+import { time } from '../../contract/operation/json-parts.ts';
+import { manifest } from '../../snapshot/manifest.ts';
+import { snapshotLine } from '../../web/page-data/status-lines.ts';
 import { LIVE_PATH, READY_PATH, SNAPSHOT_FILE_PATHS, SNAPSHOT_MANIFEST_PATH, SNAPSHOTS_PATH } from '../http/paths.ts';
 import type { Json } from './header-objects.ts';
 import { pathParameter, type ServerOperation } from './server-operation.ts';
@@ -84,45 +85,6 @@ const readiness = z.looseObject({
   status: z.string().describe('`ready`'),
   syncedAt: time.nullable().describe('end of the newest sync; null if that is not known'),
   syncStatus: z.string().nullable().describe('status of the newest sync; null if that is not known'),
-});
-
-// Required are the members without which the server does not accept a manifest.
-const manifest = z.looseObject({
-  format: z.int().describe('version of the format: 1'),
-  id: snapshotId,
-  createdAt: time.describe('when the data were read'),
-  publishedAt: time.describe('when all files were written').optional(),
-  previous: z.string().nullable().describe('id of the previous snapshot; null for the first').optional(),
-  schemaVersion: z.int().describe('version of the tables').optional(),
-  tables: z.array(
-    z.looseObject({
-      name: z.string(),
-      about: z.string().optional(),
-      rows: number.describe('rows of all files').optional(),
-      bytes: number.describe('bytes of all files').optional(),
-      columns: z.array(
-        z.looseObject({ name: z.string(), type: z.string().describe('SQL type'), about: z.string().optional() }),
-      ),
-      files: z.array(
-        z.looseObject({
-          path: z.string().describe('relative to the manifest'),
-          rows: number.optional(),
-          bytes: number,
-          sha256: z.string().describe('in hex'),
-          min: z
-            .string()
-            .nullable()
-            .describe("smallest value of the table's time column; null if it has none")
-            .optional(),
-          max: z
-            .string()
-            .nullable()
-            .describe("largest value of the table's time column; null if it has none")
-            .optional(),
-        }),
-      ),
-    }),
-  ),
 });
 
 const idParameter = pathParameter('id', 'Id of a snapshot, or `latest`.', 'latest');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { snapshotId } from '../../snapshot/manifest.ts';
 
 /** Severity: `good`, `busy` (work in progress), `attention` (should be checked), `problem` (does not work). */
 const level = z.enum(['good', 'busy', 'attention', 'problem']);
@@ -61,9 +62,6 @@ export interface DestinationLine {
   } | null;
   readonly next: 'everything' | 'changes' | 'nothing' | null;
 }
-
-/** Id of a snapshot. */
-export const snapshotId = z.string().describe('`20260315T021500Z`: id of the snapshot, a UTC time');
 
 /** A published snapshot, as /snapshots lists it. */
 export const snapshotLine = z.object({

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Manifest } from '../../../../snapshot/manifest.ts';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { SnapshotLine } from '../../../page-data/status-lines.ts';
 import { Age, PlainTable } from '../../components/marks.tsx';
@@ -50,10 +51,6 @@ function Files({ snapshot }: { readonly snapshot: SnapshotLine }): JSX.Element {
       {isOpen && <FileList snapshot={snapshot} />}
     </details>
   );
-}
-
-interface Manifest {
-  readonly tables: readonly { readonly files: readonly { readonly path: string; readonly bytes: number }[] }[];
 }
 
 function FileList({ snapshot: { id, manifest } }: { readonly snapshot: SnapshotLine }): JSX.Element {
