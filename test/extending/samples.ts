@@ -150,10 +150,11 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
     edits: {
       'src/scheduler/job.ts': [
         [
-          "    | { readonly do: 'retention' }\n",
-          "    | { readonly do: 'retention' }\n    | { readonly do: 'greet'; readonly loud?: boolean }\n",
+          "  retention: z.object({ do: z.literal('retention'), ...common }),\n",
+          `  greet: z.object({ do: z.literal('greet'), ...common, loud: flag }),
+  retention: z.object({ do: z.literal('retention'), ...common }),
+`,
         ],
-        ['  retention: [],\n', "  greet: ['loud'],\n  retention: [],\n"],
       ],
       'src/operations/jobs/run-step.ts': [
         [
@@ -182,7 +183,6 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
         ],
       ],
       'src/cli/json/operation-json.ts': [
-        ['  repair: flag,\n  weeks', '  repair: flag,\n  loud: flag,\n  weeks'],
         [
           "  z.object({ deleted: z.array(z.string()) }).describe('IDs of snapshots",
           "  z.object({ greeting: z.string() }),\n  z.object({ deleted: z.array(z.string()) }).describe('IDs of snapshots",
