@@ -8,6 +8,7 @@ import { describedQuery } from '../../query/metrics/run-declared.ts';
 import { scopeInput } from '../../query/metrics/scope-request.ts';
 import { tableResult } from '../../query/metrics/table-result.ts';
 import { DATA_PATHS } from '../http/page-paths.ts';
+import { listMetrics } from '../mcp/data-tools/metrics-tools.ts';
 import { exampleOf } from './examples.ts';
 import type { Json } from './header-objects.ts';
 import { pathParameter, type ServerOperation } from './server-operation.ts';
@@ -30,9 +31,9 @@ export function dataOperationsByPath(): Record<string, ServerOperation> {
       }),
     ),
     [DATA_PATHS.model]: {
-      name: 'list_metrics',
-      title: 'List metrics',
-      about: 'Measures with formula, unit and better direction, and the dimensions to group by.',
+      name: listMetrics.name,
+      title: listMetrics.title,
+      about: listMetrics.about,
       output: servedModel,
       hasTag: true,
     },
