@@ -5,6 +5,7 @@ import { suggestion } from '../../base/choose-name.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { takeLock } from '../../base/file-lock.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
+import type { SavedQuery, SavedQueryText } from '../../web/page-data/sql-data.ts';
 
 /** Size of a saved query, in bytes. */
 export const QUERY_BYTES_MAX = 100_000;
@@ -17,16 +18,6 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Names of devices, which Windows does not accept as names of files. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/;
 
-/** A saved query in a list. */
-export interface SavedQuery {
-  readonly name: string;
-  /** Text of the comment at its beginning; null if it has none. */
-  readonly title: string | null;
-  /** Identifies the content. */
-  readonly etag: string;
-  readonly changedAt: string;
-}
-
 /** Condition of a change: an ETag that the query must have, or `new` if it must not exist. */
 export type SavedCondition = string | 'new';
 
@@ -35,7 +26,7 @@ export interface SavedQueries {
   /** Returns all queries by name. Other files of the folder are ignored. */
   list(): Promise<SavedQuery[]>;
   /** @throws `not_found` with the nearest name */
-  read(name: string): Promise<SavedQuery & { readonly sql: string }>;
+  read(name: string): Promise<SavedQueryText>;
   /** @throws `changed_meanwhile`, `invalid_parameter` for a wrong name, an empty or too large text, or too many queries */
   write(name: string, sql: string, condition: SavedCondition): Promise<SavedQuery>;
   /** @throws `not_found`, `changed_meanwhile`, also if `to` exists */

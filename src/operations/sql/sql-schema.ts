@@ -1,13 +1,5 @@
 import type { GuardedSql } from '../../warehouse/sql/guarded-sql.ts';
-
-/** A table or view that SQL can read, with its comments. */
-export interface DescribedTable {
-  readonly schema: string;
-  readonly name: string;
-  readonly kind: 'table' | 'view';
-  readonly about: string | null;
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string | null }[];
-}
+import type { SqlTable } from '../../web/page-data/sql-data.ts';
 
 const COLUMNS = `
   SELECT c.schema_name, c.table_name, v.view_name IS NOT NULL AS is_view, coalesce(v.comment, t.comment), c.column_name,
@@ -19,14 +11,14 @@ const COLUMNS = `
   ORDER BY c.schema_name = 'sync', c.schema_name = 'main', c.table_name, c.column_index`;
 
 /** Returns the name of a table as SQL accepts it: with its schema, unless that is the default one. */
-export function tableName({ schema, name }: Pick<DescribedTable, 'schema' | 'name'>): string {
+export function tableName({ schema, name }: Pick<SqlTable, 'schema' | 'name'>): string {
   return schema === 'main' ? name : `${schema}.${name}`;
 }
 
 /** Reads all tables and views of a replica: marts first, then tables, then schema `sync`. */
-export async function readSqlSchema(sql: GuardedSql): Promise<DescribedTable[]> {
+export async function readSqlSchema(sql: GuardedSql): Promise<SqlTable[]> {
   const [result] = await sql.query(COLUMNS, 1);
-  const tables = new Map<string, DescribedTable & { columns: DescribedTable['columns'][number][] }>();
+  const tables = new Map<string, SqlTable & { columns: SqlTable['columns'][number][] }>();
   for (const [schema, name, isView, about, column, type, comment] of result?.rows ?? []) {
     const key = `${schema}.${name}`;
     const table = tables.get(key) ?? {

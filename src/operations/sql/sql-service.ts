@@ -10,9 +10,10 @@ import {
   openGuardedSql,
   type QueryHead,
 } from '../../warehouse/sql/guarded-sql.ts';
+import type { SqlTable } from '../../web/page-data/sql-data.ts';
 import { type BrandFiles, createBrandFiles, identityOf, keyOf } from './brand-files.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { type DescribedTable, readSqlSchema } from './sql-schema.ts';
+import { readSqlSchema } from './sql-schema.ts';
 
 /** Limits of a query over the network. Its process may use 1 GB in addition to the memory of the server. */
 export const SERVED_LIMITS: QueryLimits = {
@@ -73,7 +74,7 @@ export interface SqlService {
   schema(
     caller: SqlCaller,
     signal: AbortSignal,
-  ): Promise<{ readonly version: string; readonly tables: readonly DescribedTable[] }>;
+  ): Promise<{ readonly version: string; readonly tables: readonly SqlTable[] }>;
   close(): Promise<void>;
 }
 
@@ -97,7 +98,7 @@ interface Opened {
   readonly identity: string;
   readonly asOf: string | null;
   readonly completeTo: string | null;
-  tables: readonly DescribedTable[] | null;
+  tables: readonly SqlTable[] | null;
 }
 
 /** Creates the service. It starts no process before the first query. */

@@ -5,8 +5,9 @@ import {
   type ResourceTemplateType,
 } from '@modelcontextprotocol/server';
 import { nearestName } from '../../base/choose-name.ts';
-import { type DescribedTable, tableName } from '../../operations/sql/sql-schema.ts';
+import { tableName } from '../../operations/sql/sql-schema.ts';
 import type { Freshness, Service } from '../../query/service.ts';
+import type { SqlTable } from '../../web/page-data/sql-data.ts';
 import { CHART_URI, chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';
 import { toProtocolError } from './protocol-error.ts';
@@ -121,7 +122,7 @@ async function drawChart(
 }
 
 // Compares the names without the common beginning of the URIs, which would make all of them similar.
-function suggestionFor(uri: string, dictionary: ReadonlyMap<string, Entry>, tables: readonly DescribedTable[]): string {
+function suggestionFor(uri: string, dictionary: ReadonlyMap<string, Entry>, tables: readonly SqlTable[]): string {
   const start = [TOOL_URI, TABLE_URI].find((one) => uri.startsWith(one));
   if (start === undefined) return '';
   const known = [...dictionary.keys()].flatMap((one) => (one.startsWith(start) ? [one.slice(start.length)] : []));

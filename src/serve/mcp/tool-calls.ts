@@ -7,9 +7,9 @@ import {
 import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { ServerTool } from '../../contract/generic/server-tools.ts';
 import { invalidParameter, onceOf, readInput } from '../../contract/operation/read-input.ts';
-import type { DescribedTable } from '../../operations/sql/sql-schema.ts';
 import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
 import { SCOPES, type Scope } from '../../session/stored-keys.ts';
+import type { SqlTable } from '../../web/page-data/sql-data.ts';
 import { tablesOf } from './data-tools/sql-tools.ts';
 import type { Served, ServedWorkspace } from './served.ts';
 import { toParameters } from './tool-arguments.ts';
@@ -150,7 +150,7 @@ function sizeOf({ size, members }: Tool, given: URLSearchParams): number | null 
 }
 
 /** Returns the tables that the caller can query; an empty list if the caller cannot run SQL, before the first sync, or with several workspaces. */
-export async function readTables({ served, options }: Calling, caller: Caller): Promise<readonly DescribedTable[]> {
+export async function readTables({ served, options }: Calling, caller: Caller): Promise<readonly SqlTable[]> {
   if (!served.hasSql || served.workspaces !== null || !mayUse('sql', options)) return [];
   try {
     return await served.use(null, (open) => tablesOf(contextOf(served, open, null, caller)));

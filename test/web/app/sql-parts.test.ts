@@ -6,10 +6,10 @@ import { placeOf, withoutQuote } from '../../../src/web/app/pages/sql/editor/err
 import { proposeNames, quoted, tableName } from '../../../src/web/app/pages/sql/editor/name-completion.ts';
 import { drawResult, fits, rolesOf, seriesOf, suggestChart } from '../../../src/web/app/pages/sql/result-chart.ts';
 import { openHistory } from '../../../src/web/app/pages/sql/side/query-history.ts';
-import type { SqlTable } from '../../../src/web/app/pages/sql/sql-data.ts';
 import { createFormat } from '../../../src/web/app/state/format.ts';
 import { readSql, sqlParams, withSql } from '../../../src/web/app/state/sql-link.ts';
 import type { Table, Value } from '../../../src/web/app/state/table.ts';
+import type { SqlTable } from '../../../src/web/page-data/sql-data.ts';
 
 const tables: readonly SqlTable[] = [
   {

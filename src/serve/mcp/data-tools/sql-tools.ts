@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { nearestName } from '../../../base/choose-name.ts';
 import { SightlineError } from '../../../base/errors.ts';
-import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
+import { tableName } from '../../../operations/sql/sql-schema.ts';
 import type { SqlCaller, SqlService } from '../../../operations/sql/sql-service.ts';
+import type { SqlTable } from '../../../web/page-data/sql-data.ts';
 import { defineTool, type ToolContext } from '../tool.ts';
 
 /** Maximum length of a query. */
@@ -96,7 +97,7 @@ export const describeTable = defineTool({
 });
 
 /** Returns the tables that the caller can query. */
-export async function tablesOf(context: ToolContext): Promise<readonly DescribedTable[]> {
+export async function tablesOf(context: ToolContext): Promise<readonly SqlTable[]> {
   const { sql, caller } = await sqlOf(context);
   return (await sql.schema(caller, context.signal)).tables;
 }
@@ -106,7 +107,7 @@ export async function tablesOf(context: ToolContext): Promise<readonly Described
  *
  * @throws SightlineError `not_found` with the nearest name
  */
-export function findTable(tables: readonly DescribedTable[], given: string): DescribedTable {
+export function findTable(tables: readonly SqlTable[], given: string): SqlTable {
   const text = given
     .trim()
     .replaceAll('"', '')

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../../../contract/catalogue.ts';
-import { type DescribedTable, tableName } from '../../../operations/sql/sql-schema.ts';
+import { tableName } from '../../../operations/sql/sql-schema.ts';
+import type { SqlTable } from '../../../web/page-data/sql-data.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts } from './endpoint-shape.ts';
 import type { EndpointTool } from './endpoint-tool.ts';
@@ -35,7 +36,7 @@ export function dictionaryOf(catalogue: Catalogue, tools: readonly EndpointTool[
 }
 
 /** Describes a table or view of the replica as Markdown. */
-export function tableText(of: DescribedTable): string {
+export function tableText(of: SqlTable): string {
   const rows = of.columns.map(({ name, type, about }) => [`\`${name}\``, type, about ?? '']);
   return page(tableName(of), of.about ?? '', table(['column', 'type', 'meaning'], rows));
 }

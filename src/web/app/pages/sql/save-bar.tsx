@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { SavedQuery } from '../../../page-data/sql-data.ts';
 import type { ApiError } from '../../state/api.ts';
 import type { Saved } from './side/use-saved.ts';
-import type { SavedQueryEntry } from './sql-data.ts';
 import { toApiError } from './use-sql.ts';
 
 /** The saved query in the editor. */
-export type OpenQuery = Pick<SavedQueryEntry, 'name' | 'etag'> & { readonly sql: string };
+export type OpenQuery = Pick<SavedQuery, 'name' | 'etag'> & { readonly sql: string };
 
 export interface SaveBarProps {
   readonly saved: Saved;

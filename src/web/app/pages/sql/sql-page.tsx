@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import '../../styles/sql.css';
+import type { SqlTable } from '../../../page-data/sql-data.ts';
 import { ErrorState, PageHead } from '../../components/parts.tsx';
 import type { Me } from '../../state/api.ts';
 import { useMe, useResource } from '../../state/data.tsx';
@@ -9,7 +10,6 @@ import { ResultView } from './result-view.tsx';
 import { RunBar } from './run-bar.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { SidePanel } from './side/side-panel.tsx';
-import type { SqlTable } from './sql-data.ts';
 import { SqlFailure } from './sql-failure.tsx';
 import { useWorkbench } from './use-workbench.ts';
 

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { SavedQuery } from '../../../page-data/sql-data.ts';
 import { useApi } from '../../state/data.tsx';
 import { type ErrorPlace, placeOf } from './editor/error-place.ts';
 import type { SqlEditor } from './editor/sql-editor.ts';
 import type { OpenQuery } from './save-bar.tsx';
 import { openHistory, type PastQuery } from './side/query-history.ts';
 import { type Saved, useSaved } from './side/use-saved.ts';
-import type { SavedQueryEntry } from './sql-data.ts';
 import { type SqlRunner, useSql } from './use-sql.ts';
 import { type EditedText, useText } from './use-text.ts';
 
@@ -27,7 +27,7 @@ export interface Workbench extends EditedText {
   /** Opens a saved query. */
   load(name: string): Promise<void>;
   /** Follows a renamed or deleted (null) saved query. */
-  moved(name: string, to: SavedQueryEntry | null): void;
+  moved(name: string, to: SavedQuery | null): void;
   clearHistory(): void;
 }
 

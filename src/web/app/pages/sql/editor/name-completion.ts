@@ -1,4 +1,4 @@
-import type { SqlTable } from '../sql-data.ts';
+import type { SqlTable } from '../../../../page-data/sql-data.ts';
 import { FUNCTIONS, KEYWORDS } from './duckdb-dialect.ts';
 
 /** A proposal of the editor. */

@@ -17,7 +17,7 @@ import {
   keymap,
   lineNumbers,
 } from '@codemirror/view';
-import type { SqlTable } from '../sql-data.ts';
+import type { SqlTable } from '../../../../page-data/sql-data.ts';
 import { duckdb } from './duckdb-dialect.ts';
 import { editorTheme, sqlColours } from './editor-theme.ts';
 import { proposeNames } from './name-completion.ts';

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { GalleryQuery } from '../../../../../analytics/gallery/gallery.ts';
 import { ErrorState } from '../../../components/parts.tsx';
 import { useResource } from '../../../state/data.tsx';
-import type { GalleryQuestion } from '../sql-data.ts';
 
 export interface QuestionListProps {
   readonly onRun: (sql: string) => void;
@@ -11,7 +11,7 @@ export interface QuestionListProps {
 
 /** Questions of analysts with the SQL that answers them. */
 export function QuestionList({ onRun, onEdit }: QuestionListProps): JSX.Element {
-  const gallery = useResource<{ readonly queries: readonly GalleryQuestion[] }>('/data/sql/gallery');
+  const gallery = useResource<{ readonly queries: readonly GalleryQuery[] }>('/data/sql/gallery');
   const [filter, setFilter] = useState('');
   if (gallery.error !== null) return <ErrorState error={gallery.error} retry={gallery.retry} />;
   if (gallery.data === null) return <div class="skeleton" role="status" aria-label="Loading" />;

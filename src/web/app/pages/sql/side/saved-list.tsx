@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { SavedQuery } from '../../../../page-data/sql-data.ts';
 import { ErrorState, Timestamp } from '../../../components/parts.tsx';
-import type { SavedQueryEntry } from '../sql-data.ts';
 import { toApiError } from '../use-sql.ts';
 import type { Saved } from './use-saved.ts';
 
@@ -9,7 +9,7 @@ export interface SavedListProps {
   readonly saved: Saved;
   readonly onLoad: (name: string) => Promise<void>;
   /** Called after a query was renamed; `to` is null after it was deleted. */
-  readonly onMoved: (name: string, to: SavedQueryEntry | null) => void;
+  readonly onMoved: (name: string, to: SavedQuery | null) => void;
 }
 
 /** The saved queries, to open, rename and delete. */
@@ -32,12 +32,7 @@ export function SavedList({ saved, onLoad, onMoved }: SavedListProps): JSX.Eleme
   );
 }
 
-function SavedItem({
-  query,
-  saved,
-  onLoad,
-  onMoved,
-}: SavedListProps & { readonly query: SavedQueryEntry }): JSX.Element {
+function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonly query: SavedQuery }): JSX.Element {
   const { name, title, etag, changedAt } = query;
   const [mode, setMode] = useState<'shown' | 'renaming' | 'deleting'>('shown');
   const [to, setTo] = useState(name);

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { SqlTable } from '../../../../page-data/sql-data.ts';
 import { ErrorState } from '../../../components/parts.tsx';
 import type { Loaded } from '../../../state/data.tsx';
 import { quoted, tableName } from '../editor/name-completion.ts';
-import type { SqlTable } from '../sql-data.ts';
 
 /** Titles of the schemas, in the order of their use. */
 const SCHEMAS: readonly (readonly [string, string])[] = [

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { SavedQuery, SavedQueryText } from '../../../../page-data/sql-data.ts';
 import type { ApiError } from '../../../state/api.ts';
 import { useApi } from '../../../state/data.tsx';
-import type { SavedQueryEntry, SavedQueryText } from '../sql-data.ts';
 import { toApiError } from '../use-sql.ts';
 
 const PATH = '/data/sql/saved';
@@ -9,13 +9,13 @@ const PATH = '/data/sql/saved';
 /** The saved queries of the workspace. Changes fail with `changed_meanwhile` if somebody else changed the query. */
 export interface Saved {
   /** Null while they are loading. */
-  readonly list: readonly SavedQueryEntry[] | null;
+  readonly list: readonly SavedQuery[] | null;
   readonly error: ApiError | null;
   readonly reload: () => void;
   read(name: string): Promise<SavedQueryText>;
   /** Writes a query; `etag` is null for a new one. */
-  write(name: string, sql: string, etag: string | null): Promise<SavedQueryEntry>;
-  rename(name: string, to: string, etag: string): Promise<SavedQueryEntry>;
+  write(name: string, sql: string, etag: string | null): Promise<SavedQuery>;
+  rename(name: string, to: string, etag: string): Promise<SavedQuery>;
   remove(name: string, etag: string): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function useSaved(): Saved {
   const [state, setState] = useState<Pick<Saved, 'list' | 'error'>>({ list: null, error: null });
   const load = useCallback(async (): Promise<void> => {
     try {
-      const { queries } = (await (await api.send('GET', PATH, null)).json()) as { queries: SavedQueryEntry[] };
+      const { queries } = (await (await api.send('GET', PATH, null)).json()) as { queries: SavedQuery[] };
       setState({ list: queries, error: null });
     } catch (thrown) {
       setState(({ list }) => ({ list, error: toApiError(thrown) }));
@@ -36,7 +36,7 @@ export function useSaved(): Saved {
       const response = await api.send(method, `${PATH}/${encodeURIComponent(name)}`, body, { headers });
       const saved = response.status === 204 ? null : await response.json();
       void load();
-      return saved as SavedQueryEntry;
+      return saved as SavedQuery;
     },
     [api, load],
   );
