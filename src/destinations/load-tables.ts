@@ -410,11 +410,6 @@ async function loadTable(
      SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
      FROM ${isThere ? at : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
   );
-  const [counts] = await session.query(
-    'SELECT count(*), count(DISTINCT _key), (SELECT count(*) FROM temp.there) FROM temp.here',
-  );
-  const [rows = 0, keys, rowsThere] = (counts ?? []).map(Number);
-  if (rows !== keys) throw new SightlineError('internal', `rows of ${name} have equal keys`);
   // Of a row that is written again, the old one is removed.
   await session.run(
     `CREATE OR REPLACE TEMP TABLE changes AS
@@ -422,10 +417,13 @@ async function loadTable(
      FROM temp.here h FULL JOIN temp.there t ON h._key = t._key
      WHERE h._hash IS DISTINCT FROM t._hash OR ${full || isRewritten}`,
   );
-  const [changed] = await session.query(
-    `SELECT count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL) FROM temp.changes`,
+  const [counts] = await session.query(
+    `SELECT (SELECT count(*) FROM temp.here), (SELECT count(*) FROM temp.there), count(*) - count(DISTINCT _key),
+       count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL)
+     FROM temp.changes`,
   );
-  const [inserted = 0, updated = 0, deleted = 0] = (changed ?? []).map(Number);
+  const [rows = 0, rowsThere, repeated, inserted = 0, updated = 0, deleted = 0] = (counts ?? []).map(Number);
+  if (repeated !== 0) throw new SightlineError('internal', `rows of ${name} have equal keys`);
   if (dryRun) return { name, rows, inserted, updated, deleted };
   if (updated + deleted > 0) {
     if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${at} WHERE ${own}`);
@@ -464,12 +462,19 @@ async function deleteChanged(
   }
 }
 
-// Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps values apart that contain
-// the marks between values.
-function keyOf({ key }: LoadTable): string {
-  const parts = key.map((column) => {
-    const text = `CAST(${quoted(column)} AS VARCHAR)`;
-    return `${literal(`${column}=`)} || strlen(${text}) || ':' || ${text}`;
+// Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps texts apart that contain
+// the marks between values. DuckDB takes long to write a time as text.
+function keyOf({ key, columns }: LoadTable): string {
+  const parts = key.map((name) => {
+    const column = quoted(name);
+    const kind = columns.find((one) => one.name === name)?.kind;
+    const isText = kind === 'text' || kind === 'json';
+    const value = isText
+      ? `strlen(${column}) || ':' || ${column}`
+      : kind === 'timestamp'
+        ? `epoch_us(${column})`
+        : column;
+    return `${literal(`${name}=`)} || ${value}`;
   });
   return `CAST(md5(concat_ws(',', ${parts.join(', ')})) AS UUID)`;
 }
