@@ -86,6 +86,26 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     expect(await page.locator('.morning a').first().getAttribute('href')).toMatch(`${server().origin}/`);
   });
 
+  test('focuses the search and lists the keys, but not while something is typed', async () => {
+    const page = await open('/sources');
+    const search = page.getByRole('searchbox').first();
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await page.keyboard.press('/');
+    await page.keyboard.type('?/');
+    expect(await search.inputValue()).toBe('?/');
+    expect(await list.isVisible()).toBe(false);
+    await search.blur();
+    await page.keyboard.press('?');
+    await list.waitFor();
+    expect(await list.locator('kbd').allTextContents()).toEqual(['/', 'j or →', 'k or ←', 'Esc', '?']);
+    await page.keyboard.press('Escape');
+    await list.waitFor({ state: 'hidden' });
+    await page.goto(new URL('/explain', page.url()).href);
+    await settled(page);
+    await page.keyboard.press('/');
+    await page.waitForURL((url) => url.pathname === '/responses');
+  });
+
   test('finds SQL, values of charts with the keyboard, and a link to the details in every block and row', async () => {
     const page = await open('/');
     const visibility = page.locator('section.panel', {

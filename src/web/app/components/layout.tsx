@@ -11,6 +11,7 @@ import { useScope } from '../state/scope.tsx';
 import { numberOf, toRecords } from '../state/table.ts';
 import { AccountPart, BrandSwitch } from './brand-switch.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { Keys } from './keys.tsx';
 import { Popup } from './popup.tsx';
 
 /** Choices that belong to one page and have no field in the filters of others. */
@@ -51,6 +52,7 @@ export function Layout({ me, children }: LayoutProps): JSX.Element {
         <main id="main" tabIndex={-1}>
           {children}
         </main>
+        {hasPages && <Keys />}
         {hasPages && <BottomBar isOpen={isOpen} onToggle={() => setIsOpen(!isOpen)} onFollow={close} />}
       </div>
     </>

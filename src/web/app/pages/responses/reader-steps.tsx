@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import { isPageKey, TYPED } from '../../components/keys.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { Link, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -36,9 +37,6 @@ export function ReaderSteps({ list, cursor }: ReaderStepsProps): JSX.Element {
         <Step to={newer} label="← Newer" keys="k" />
         <Step to={older} label="Older →" keys="j" />
       </span>
-      <span class="quiet">
-        Keys: <kbd>j</kbd> or <kbd>→</kbd> older, <kbd>k</kbd> or <kbd>←</kbd> newer
-      </span>
     </nav>
   );
 }
@@ -74,16 +72,13 @@ function useStep(cursor: string | null, direction: 'newer' | 'older'): string | 
   return id === '' ? null : linkTo(`/responses/${id}`, {}, reader.link);
 }
 
-/** Elements in which the reader types, and those that use the arrow keys. */
-const TYPED = 'input, select, textarea, [contenteditable], dialog';
+/** Elements that use the arrow keys. */
 const WITH_ARROWS = `${TYPED}, [role="group"], .table-box, pre`;
 
 // Returns null for other keys, with modifiers, and in elements that use the keys.
 function keyTarget(event: KeyboardEvent, newer: string | null, older: string | null): string | null {
-  const { key, target } = event;
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return null;
-  const isWithin = (elements: string): boolean => target instanceof Element && target.closest(elements) !== null;
-  if (isWithin(key.startsWith('Arrow') ? WITH_ARROWS : TYPED)) return null;
+  const { key, shiftKey } = event;
+  if (shiftKey || !isPageKey(event, key.startsWith('Arrow') ? WITH_ARROWS : TYPED)) return null;
   if (key === 'j' || key === 'ArrowRight') return older;
   if (key === 'k' || key === 'ArrowLeft') return newer;
   return null;

@@ -1,0 +1,63 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useRoute } from '../state/router.tsx';
+import { useScope } from '../state/scope.tsx';
+
+/** The keys of the pages, and what they do. */
+const KEYS: Readonly<Record<string, string>> = {
+  '/': 'search',
+  'j or →': 'the older response',
+  'k or ←': 'the newer response',
+  Esc: 'close a panel',
+  '?': 'this list',
+};
+
+/** Elements in which the reader types. */
+export const TYPED = 'input, select, textarea, [contenteditable], dialog';
+
+/** Returns whether an event is a key for the page: not one with modifiers besides Shift, and not within one of the elements. */
+export function isPageKey(event: KeyboardEvent, elements: string): boolean {
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return false;
+  return !(event.target instanceof Element && event.target.closest(elements) !== null);
+}
+
+/** Focuses the search of the page with `/`, and lists the keys with `?`. */
+export function Keys(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { navigate } = useRoute();
+  const { linkTo } = useScope();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (!isPageKey(event, TYPED)) return;
+      if (event.key === '?') dialog.current?.showModal();
+      if (event.key !== '/') return;
+      event.preventDefault();
+      const search = document.querySelector<HTMLInputElement>('main input[type="search"]');
+      // Every page leads to a search: that of the responses, if it has none.
+      if (search === null) navigate(linkTo('/responses'));
+      else search.focus();
+    };
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, [navigate, linkTo]);
+  return (
+    <dialog ref={dialog} class="dialog" aria-label="Keys">
+      <div class="panel-head">
+        <h2>Keys</h2>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+      <dl class="facts">
+        {Object.entries(KEYS).map(([key, about]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{about}</dd>
+          </div>
+        ))}
+      </dl>
+    </dialog>
+  );
+}
