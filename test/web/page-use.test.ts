@@ -86,6 +86,15 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     expect(await page.locator('.morning a').first().getAttribute('href')).toMatch(`${server().origin}/`);
   });
 
+  test('compares no period that is not read completely, and says so', async () => {
+    const page = await open('/compare?of=period&a=2025-06-01..2025-06-28&b=2026-02-01..2026-02-28');
+    const block = page.locator('section.panel', { has: page.getByRole('heading', { name: 'Measures' }) });
+    expect(await block.locator('.change-sentence').textContent()).toBe(
+      'No comparison: not every day of 1 to 28 Jun 2025 is read completely.',
+    );
+    expect(await block.getByRole('columnheader', { name: 'Difference' }).count()).toBe(0);
+  });
+
   test('focuses the search and lists the keys, but not while something is typed', async () => {
     const page = await open('/sources');
     const search = page.getByRole('searchbox').first();
@@ -144,7 +153,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
       const heading = block.locator('h2 a');
       expect(await heading.count(), title).toBe(1);
       targets.add((await heading.getAttribute('href')) ?? '');
-      const items = block.locator('.data-table tbody tr:not(.space), .alerts > li, .events > li:has(span)');
+      const items = block.locator('.data-table tbody tr:not(.space), .events > li:has(span)');
       expect(await items.count(), title).toBe(await items.filter({ has: page.locator('a[href^="/"]') }).count());
       const first = items.locator('a[href^="/"]').first();
       if ((await first.count()) > 0) targets.add((await first.getAttribute('href')) ?? '');

@@ -16,23 +16,23 @@ const notes = {
   visibility: {
     point: 'countedResponses',
     text: ({ countedResponses: value }) =>
-      value === 'all' ? null : `Upstream counts only ${choiceText('countedResponses', value)}`,
+      value === 'all' ? null : `The API counts only ${choiceText('countedResponses', value)}`,
   },
   share_of_voice: {
     point: 'deletedCompetitors',
     text: ({ deletedCompetitors: value }) =>
-      value === 'excluded' ? null : 'Upstream also counts mentions of competitors that are no longer tracked',
+      value === 'excluded' ? null : 'The API also counts mentions of competitors that are no longer tracked',
   },
   citations: {
     point: 'citationCount',
     text: ({ citationCount: value }) =>
-      value === 'each' ? null : `In upstream’s number ${choiceText('citationCount', value)}`,
+      value === 'each' ? null : `In the API’s number ${choiceText('citationCount', value)}`,
   },
   citation_share: {
     point: 'domainShare',
     text: ({ domainShare }) => {
       const whole = wholes[domainShare.of];
-      return whole === null ? null : `Upstream’s share is the responses that cite the domain, as a share of ${whole}`;
+      return whole === null ? null : `The API’s share is the responses that cite the domain, as a share of ${whole}`;
     },
   },
   page_title: {
@@ -40,7 +40,7 @@ const notes = {
     text: ({ urlTitle: value }) =>
       value === 'latest'
         ? null
-        : `Pages have their latest title here, and upstream shows ${choiceText('urlTitle', value)}`,
+        : `Pages have their latest title here, and the API shows ${choiceText('urlTitle', value)}`,
   },
 } as const satisfies Readonly<Record<string, Note>>;
 

@@ -226,7 +226,7 @@ export const measures: readonly Measure[] = [
     name: 'first_mentions',
     label: 'First mentions',
     about: 'Mentions in first position.',
-    formula: 'count of mentions at position 1, or at the lowest position that upstream reports if that is lower',
+    formula: 'count of mentions at position 1, or at the lowest position that the API reports if that is lower',
     numerator: 'mentions in first position',
     dimensions: ofMention,
     sums: {

@@ -1,4 +1,4 @@
--- Proposed actions of a brand, including actions that upstream no longer lists: one row per action.
+-- Proposed actions of a brand, including actions that the API no longer lists: one row per action.
 -- column action_id UUID: The action.
 -- column title VARCHAR: Title.
 -- column kind VARCHAR: Kind of action.
@@ -12,8 +12,8 @@
 -- column gone_at TIMESTAMPTZ: Time (UTC) at which a sync found that it is no longer listed; null while it is listed.
 -- column prompt_id UUID: The prompt that the plan is for.
 -- column prompt VARCHAR: Text of the prompt.
--- column answers BIGINT: Responses to the prompt in the last 14 days, as reported by upstream.
--- column lost BIGINT: Responses that competitors won, as reported by upstream.
+-- column answers BIGINT: Responses to the prompt in the last 14 days, as reported by the API.
+-- column lost BIGINT: Responses that competitors won, as reported by the API.
 -- column winners JSON: Names of the competitors that won.
 -- column generated_at TIMESTAMPTZ: When the plan was generated (UTC).
 WITH versions AS (

@@ -9,8 +9,8 @@
 -- column competitor VARCHAR: Name of the competitor it is about, if any.
 -- column competitor_id UUID: The tracked competitor with this name, if there is exactly one.
 -- column domain VARCHAR: The domain it is about, if any.
--- column previous DOUBLE: The previous number, as reported by upstream.
--- column current DOUBLE: The number at that time, as reported by upstream.
+-- column previous DOUBLE: The previous number, as reported by the API.
+-- column current DOUBLE: The number at that time, as reported by the API.
 -- column recorded_since TIMESTAMPTZ: When a sync first recorded it (UTC).
 -- column gone_at TIMESTAMPTZ: Time (UTC) at which a sync found that it is no longer listed; null while it is listed.
 -- column versions JSON: Its recorded versions as a list of {since, change, headline, detail, previous, current}, oldest first.

@@ -1,4 +1,4 @@
--- Alerts of a range of days, including alerts that upstream no longer lists: one row per alert.
+-- Alerts of a range of days, including alerts that the API no longer lists: one row per alert.
 -- parameter type VARCHAR null: Alert type.
 -- column alert_id UUID: The alert.
 -- column detected_at TIMESTAMPTZ: When it was detected (UTC).
@@ -7,8 +7,8 @@
 -- column detail VARCHAR: Detail.
 -- column competitor VARCHAR: Name of the competitor it is about, if any.
 -- column domain VARCHAR: The domain it is about, if any.
--- column previous DOUBLE: The previous number, as reported by upstream.
--- column current DOUBLE: The number at that time, as reported by upstream.
+-- column previous DOUBLE: The previous number, as reported by the API.
+-- column current DOUBLE: The number at that time, as reported by the API.
 -- column gone_at TIMESTAMPTZ: Time (UTC) at which a sync found that it is no longer listed; null while it is listed.
 SELECT id AS alert_id, detected_at, type, headline, detail, competitor, domain, previous, current, _deleted_at AS gone_at
 FROM main.alerts

@@ -1,4 +1,4 @@
--- Alerts by type, including alerts that upstream no longer lists: one row per period and type with alerts.
+-- Alerts by type, including alerts that the API no longer lists: one row per period and type with alerts.
 -- parameter grain VARCHAR day day|week|month: Length of a period.
 -- parameter type VARCHAR null: Alert type.
 -- column period DATE: First day of the period (UTC).

@@ -1,4 +1,4 @@
--- Articles of a brand, including articles that upstream no longer lists: one row per article.
+-- Articles of a brand, including articles that the API no longer lists: one row per article.
 -- column article_id UUID: The article.
 -- column title VARCHAR: Title.
 -- column status VARCHAR: Current state, or the last one if it is no longer listed.

@@ -1,4 +1,4 @@
--- Number of articles, proposed actions or forum threads in each state at the end of a day: one row per day and state. Upstream reports
+-- Number of articles, proposed actions or forum threads in each state at the end of a day: one row per day and state. The API reports
 -- the current state only; earlier ones are those that syncs recorded. The range ends with the day of the last sync.
 -- parameter list VARCHAR articles articles|actions|forum: What is counted.
 -- column day DATE: The day (UTC).

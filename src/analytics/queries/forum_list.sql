@@ -1,4 +1,4 @@
--- Forum threads of a brand, including threads that upstream no longer lists: one row per thread.
+-- Forum threads of a brand, including threads that the API no longer lists: one row per thread.
 -- column opportunity_id UUID: The thread.
 -- column title VARCHAR: Title.
 -- column url VARCHAR: Its address.
@@ -8,7 +8,7 @@
 -- column since TIMESTAMPTZ: When a sync first saw it in this state (UTC); null if no state was recorded.
 -- column upvotes BIGINT: Upvotes.
 -- column comments BIGINT: Comments.
--- column cited_at TIMESTAMPTZ: When an engine cited it (UTC), as reported by upstream.
+-- column cited_at TIMESTAMPTZ: When an engine cited it (UTC), as reported by the API.
 -- column citing_responses BIGINT: Stored responses that cite its address.
 -- column citing_articles BIGINT: Articles with its address as a source.
 -- column gone_at TIMESTAMPTZ: Time (UTC) at which a sync found that it is no longer listed; null while it is listed.

@@ -1,4 +1,4 @@
--- Mention rate of responses with and without citations of own pages: one row for the brand or a competitor; none if upstream reports no
+-- Mention rate of responses with and without citations of own pages: one row for the brand or a competitor; none if the API reports no
 -- website for it.
 -- formula: as in mart.mentioned_x_cited. The bounds are Wilson's score interval (95 %).
 -- parameter competitor_id UUID null: The competitor; null for the brand.

@@ -3,16 +3,16 @@
 -- column brand_id UUID: The brand.
 -- column prompt_id UUID: The prompt.
 -- column text VARCHAR: The text sent to the engines.
--- column state VARCHAR: active, paused, deleted, or unknown if upstream never listed the prompt.
+-- column state VARCHAR: active, paused, deleted, or unknown if the API never listed the prompt.
 -- column topic_id UUID: Its current or last topic.
 -- column topic VARCHAR: Name of that topic.
 -- column tags JSON: Its tags: a list of objects with id and name.
 -- column branded BOOLEAN: Whether the prompt names the brand.
 -- column funnel_stage VARCHAR: Funnel stage of the prompt.
 -- column created_at TIMESTAMPTZ: When the prompt was added (UTC).
--- column last_checked_at TIMESTAMPTZ: When an engine last responded to it, as upstream reports (UTC).
--- column deleted_at TIMESTAMPTZ: When a sync first found it missing upstream (UTC); null if it is listed.
--- column synced_at TIMESTAMPTZ: When upstream sent the stored version (UTC).
+-- column last_checked_at TIMESTAMPTZ: When an engine last responded to it, as the API reports (UTC).
+-- column deleted_at TIMESTAMPTZ: When a sync first found it missing in the API (UTC); null if it is listed.
+-- column synced_at TIMESTAMPTZ: When the API sent the stored version (UTC).
 -- column responses BIGINT: Stored responses of all days.
 -- column first_at TIMESTAMPTZ: Time of the first response (UTC).
 -- column last_at TIMESTAMPTZ: Time of the last response (UTC).

@@ -2,7 +2,7 @@
 -- responses in the range.
 -- column prompt_id UUID: The prompt.
 -- column text VARCHAR: The text sent to the engines.
--- column state VARCHAR: active, paused, deleted, or unknown if upstream never listed the prompt.
+-- column state VARCHAR: active, paused, deleted, or unknown if the API never listed the prompt.
 -- column topic_id UUID: Its current or last topic.
 -- column topic VARCHAR: Name of that topic.
 -- column tags JSON: Its current tags: a list of objects with id and name.

@@ -4,12 +4,12 @@
 -- column brand_id UUID: The brand.
 -- column brand VARCHAR: Name of the brand.
 -- column prompt_id UUID: The prompt.
--- column prompt VARCHAR: Text of the prompt, as upstream sent it with the response.
+-- column prompt VARCHAR: Text of the prompt, as the API sent it with the response.
 -- column engine VARCHAR: Engine slug.
 -- column created_at TIMESTAMPTZ: When the engine responded (UTC).
 -- column brand_mentioned BOOLEAN: Whether the response mentions the brand.
--- column synced_at TIMESTAMPTZ: When upstream sent the stored version (UTC).
--- column deleted_at TIMESTAMPTZ: When a sync first found the response missing upstream (UTC); null if it is listed.
+-- column synced_at TIMESTAMPTZ: When the API sent the stored version (UTC).
+-- column deleted_at TIMESTAMPTZ: When a sync first found the response missing in the API (UTC); null if it is listed.
 -- column run_id UUID: The sync run that wrote the stored version.
 -- column run_started_at TIMESTAMPTZ: When that run began (UTC); null if its record is no longer kept.
 -- column topic_then VARCHAR: Topic of the prompt at the time of the response.

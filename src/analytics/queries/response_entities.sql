@@ -2,7 +2,7 @@
 -- parameter id UUID: The response. It may be deleted.
 -- column entity_type VARCHAR: brand or competitor.
 -- column competitor_id UUID: The competitor; null for the brand.
--- column entity VARCHAR: Name of the brand or competitor, as upstream sent it with the response.
+-- column entity VARCHAR: Name of the brand or competitor, as the API sent it with the response.
 -- column position BIGINT: The position among those mentioned.
 -- column sentiment VARCHAR: Sentiment label of the mention.
 -- column is_tracked BOOLEAN: Whether the competitor is tracked now. Measures count only tracked competitors.

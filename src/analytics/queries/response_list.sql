@@ -9,7 +9,7 @@
 -- column created_at TIMESTAMPTZ: When the engine responded (UTC).
 -- column engine VARCHAR: Engine slug.
 -- column prompt_id UUID: The prompt.
--- column prompt VARCHAR: Text of the prompt, as upstream sent it with the response.
+-- column prompt VARCHAR: Text of the prompt, as the API sent it with the response.
 -- column brand_mentioned BOOLEAN: Whether the response mentions the brand.
 -- column brand_position BIGINT: The brand's position among those mentioned; null if it is not mentioned.
 -- column brand_sentiment VARCHAR: Sentiment label of the brand's mention.

@@ -1,6 +1,6 @@
 -- Versions of a response, newest first: one row per version, and one per deletion. A response that never changed has one version.
 -- parameter id UUID: The response.
--- column valid_from TIMESTAMPTZ: When upstream first sent the version, or a sync found the response missing (UTC).
+-- column valid_from TIMESTAMPTZ: When the API first sent the version, or a sync found the response missing (UTC).
 -- column valid_to TIMESTAMPTZ: End of the version (UTC); null if it is the current one.
 -- column change VARCHAR: inserted, updated, restored or deleted.
 -- column prompt VARCHAR: Text of the prompt.
@@ -9,8 +9,8 @@
 -- column brand_mentioned BOOLEAN: Whether the response mentioned the brand.
 -- column brand_position BIGINT: Rank of the brand among the mentioned brands.
 -- column brand_sentiment VARCHAR: Sentiment towards the brand.
--- column competitors JSON: The mentioned competitors with position and sentiment, in upstream's order.
--- column citations JSON: The cited pages, in upstream's order.
+-- column competitors JSON: The mentioned competitors with position and sentiment, in the order of the API.
+-- column citations JSON: The cited pages, in the order of the API.
 -- column other JSON: Fields that the API does not document.
 -- column changed JSON: What differs from the version before: names of columns; none for the first version and for deletions.
 WITH history AS (

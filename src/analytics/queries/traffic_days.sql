@@ -7,7 +7,7 @@
 -- column new_users BIGINT: New users.
 -- column key_events BIGINT: Key events.
 -- column revenue DOUBLE: Revenue in the currency of the column currency.
--- column currency VARCHAR: The property's currency; null if upstream reported none.
+-- column currency VARCHAR: The property's currency; null if the API reported none.
 SELECT CAST(date_trunc($grain, day) AS DATE) AS period, source,
   CAST(sum(sessions) AS BIGINT) AS sessions, CAST(sum(engaged_sessions) AS BIGINT) AS engaged_sessions,
   CAST(sum(new_users) AS BIGINT) AS new_users, CAST(sum(key_events) AS BIGINT) AS key_events,

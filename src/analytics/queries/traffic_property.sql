@@ -1,4 +1,4 @@
--- The analytics property of a brand and its share of visits from AI assistants: one row if upstream reported totals, otherwise none. Site
+-- The analytics property of a brand and its share of visits from AI assistants: one row if the API reported totals, otherwise none. Site
 -- sessions are the sum of reported ranges that do not overlap and lie within the range of days.
 -- column connected BOOLEAN: Whether a property is connected, by the newest report.
 -- column property VARCHAR: Name of the property.
@@ -7,7 +7,7 @@
 -- column first_day DATE: First day with visits.
 -- column last_day DATE: Last day with visits.
 -- column days BIGINT: Days of the range.
--- column site_days BIGINT: Days of the range for which upstream reported site sessions.
+-- column site_days BIGINT: Days of the range for which the API reported site sessions.
 -- column site_sessions BIGINT: Sessions of the whole site on these days.
 -- column ai_sessions BIGINT: Sessions that AI assistants referred on these days.
 -- column share_of_site DOUBLE: ai_sessions / site_sessions, from 0 to 1.

@@ -1,6 +1,6 @@
 -- Visits that AI assistants referred, in the range and in the comparison range: one row per source and currency.
 -- column source VARCHAR: The assistant that referred the visits.
--- column currency VARCHAR: The property's currency; null if upstream reported none.
+-- column currency VARCHAR: The property's currency; null if the API reported none.
 -- column sessions BIGINT: Sessions.
 -- column engaged_sessions BIGINT: Engaged sessions.
 -- column new_users BIGINT: New users.

@@ -21,10 +21,10 @@ export interface PageExample {
 
 /** Notes about measures that upstream defines in another way, by the name of the measure or column. */
 export const NOTES = {
-  share_of_voice: 'Upstream also counts mentions of competitors that are no longer tracked.',
-  page_title: 'Pages have their latest title here, and upstream shows the first title.',
-  citation_share: 'Upstream’s share is the responses that cite the domain, as a share of all responses.',
-  citations: 'In upstream’s number a page counts once in a response.',
+  share_of_voice: 'The API also counts mentions of competitors that are no longer tracked.',
+  page_title: 'Pages have their latest title here, and the API shows the first title.',
+  citation_share: 'The API’s share is the responses that cite the domain, as a share of all responses.',
+  citations: 'In the API’s number a page counts once in a response.',
 } as const;
 
 /**

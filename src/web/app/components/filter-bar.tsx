@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { isDay } from '../state/calendar-days.ts';
-import type { Comparison, Filters, Range } from '../state/filters.ts';
+import type { Comparison, Range } from '../state/filters.ts';
 import { useRoute } from '../state/router.tsx';
 import { type Option, type Scope, useScope } from '../state/scope.tsx';
 import { Icon } from './icon.tsx';
@@ -76,6 +76,11 @@ export function FilterBar({ without = [], children, own = 0 }: FilterBarProps): 
   );
 }
 
+const BRANDED: readonly Option[] = [
+  { id: 'branded', label: 'Branded' },
+  { id: 'non-branded', label: 'Non-branded' },
+];
+
 interface FilterFieldsProps {
   readonly scope: Scope;
   readonly has: (name: FilterName) => boolean;
@@ -84,6 +89,11 @@ interface FilterFieldsProps {
 
 function FilterFields({ scope, has, children }: FilterFieldsProps): JSX.Element {
   const { filters, setFilters } = scope;
+  const choices = [
+    ['topic', 'Topic', 'All topics', scope.topics],
+    ['tag', 'Tag', 'All tags', scope.tags],
+    ['branded', 'Prompts', 'All prompts', BRANDED],
+  ] as const;
   const isFiltered =
     filters.engine.length > 0 || filters.topic !== null || filters.tag !== null || filters.branded !== null;
   return (
@@ -97,35 +107,19 @@ function FilterFields({ scope, has, children }: FilterFieldsProps): JSX.Element 
         />
       )}
       {has('engine') && scope.engines.length > 1 && <EngineField scope={scope} />}
-      {has('topic') && scope.topics.length > 0 && (
-        <Choice
-          label="Topic"
-          all="All topics"
-          value={filters.topic}
-          options={scope.topics}
-          onChoose={(topic) => setFilters({ topic })}
-        />
-      )}
-      {has('tag') && scope.tags.length > 0 && (
-        <Choice
-          label="Tag"
-          all="All tags"
-          value={filters.tag}
-          options={scope.tags}
-          onChoose={(tag) => setFilters({ tag })}
-        />
-      )}
-      {has('branded') && (
-        <Choice
-          label="Prompts"
-          all="All prompts"
-          value={filters.branded}
-          options={[
-            { id: 'branded', label: 'Branded' },
-            { id: 'non-branded', label: 'Non-branded' },
-          ]}
-          onChoose={(branded) => setFilters({ branded: branded as Filters['branded'] })}
-        />
+      {choices.map(
+        ([name, label, all, options]) =>
+          has(name) &&
+          options.length > 0 && (
+            <Choice
+              key={name}
+              label={label}
+              all={all}
+              value={filters[name]}
+              options={options}
+              onChoose={(id) => setFilters({ [name]: id })}
+            />
+          ),
       )}
       {children}
       {isFiltered && (
@@ -203,9 +197,25 @@ export function Choice({ label, all, value, options, onChoose }: ChoiceProps): J
   );
 }
 
+interface DayFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChoose: (day: string) => void;
+}
+
+/** A field with a day. */
+export function DayField({ label, value, onChoose }: DayFieldProps): JSX.Element {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} type="date" value={value} onChange={(event) => onChoose(event.currentTarget.value)} />
+    </div>
+  );
+}
+
 function RangeChoice({ scope }: { readonly scope: Scope }): JSX.Element {
   const { filters, range, setFilters } = scope;
-  const id = useId();
   const choose = (chosen: Range): void => setFilters({ range: chosen });
   const setDay = (name: 'from' | 'to', day: string): void => {
     const next = { from: range?.from ?? day, to: range?.to ?? day, [name]: day };
@@ -233,15 +243,12 @@ function RangeChoice({ scope }: { readonly scope: Scope }): JSX.Element {
             ))}
           </div>
           {(['from', 'to'] as const).map((name) => (
-            <div key={name} class="field">
-              <label for={`${id}-${name}`}>{name === 'from' ? 'From' : 'To'}</label>
-              <input
-                id={`${id}-${name}`}
-                type="date"
-                value={range?.[name] ?? ''}
-                onChange={(event) => setDay(name, event.currentTarget.value)}
-              />
-            </div>
+            <DayField
+              key={name}
+              label={name === 'from' ? 'From' : 'To'}
+              value={range?.[name] ?? ''}
+              onChoose={(day) => setDay(name, day)}
+            />
           ))}
         </div>
       </Popup>

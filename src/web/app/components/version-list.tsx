@@ -37,7 +37,7 @@ function Version({ row, previous, labels, shown, first, afterDeletion }: Version
   if (change === 'deleted') {
     return (
       <p>
-        {time}: deleted upstream. {afterDeletion}
+        {time}: deleted in the API. {afterDeletion}
       </p>
     );
   }

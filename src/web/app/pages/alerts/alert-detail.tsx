@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
 import { BeforeAfter } from '../../components/before-after.tsx';
 import { Frame } from '../../components/chart-frame.tsx';
-import { Timestamp } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
+import { StateList } from '../../components/state-history.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { addDays, type Day } from '../../state/calendar-days.ts';
 import { useMetrics, useQuery } from '../../state/data.tsx';
@@ -98,25 +98,11 @@ function Versions({ row }: { readonly row: Row }): JSX.Element {
   const versions = Array.isArray(row['versions']) ? (row['versions'] as readonly Version[]) : [];
   const gone = textOf(row['gone_at']) || null;
   if (versions.length === 0 && gone === null) return <span>History not recorded.</span>;
-  return (
-    <ol class="states">
-      {versions.map(({ since, change, headline }) => (
-        <li key={`${since}${change}`}>
-          {change} <Timestamp time={textOf(since) || null} />
-          {versions.length > 1 && (
-            <>
-              : <bdi>{textOf(headline)}</bdi>
-            </>
-          )}
-        </li>
-      ))}
-      {gone !== null && (
-        <li>
-          Not listed by the API since <Timestamp time={gone} />. This is the last recorded version.
-        </li>
-      )}
-    </ol>
-  );
+  const states = versions.map(({ since = '', change = '', headline = '' }) => {
+    const status = versions.length > 1 ? `${change}: ${headline}` : change;
+    return { status, since, until: null };
+  });
+  return <StateList states={states} goneAt={gone} />;
 }
 
 interface ComparisonsProps {
@@ -126,7 +112,7 @@ interface ComparisonsProps {
 
 // The alert is checked against the days up to it, and the days after it against those.
 function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
-  const { brand, brands, entityColour } = useScope();
+  const { brand, brands, entityColour, format } = useScope();
   const last = brands.table?.completeTo ?? day;
   const ask = (from: Day, to: Day) =>
     brand === null || from > to
@@ -148,14 +134,14 @@ function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
     <>
       <BeforeAfter
         title="Up to the alert"
-        about={`Visibility in the ${DAYS} days up to ${day} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
+        about={`Visibility in the ${DAYS} days up to ${format.day(day)} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
         data={at}
         nameOf={nameOf}
       />
       {isOver && (
         <BeforeAfter
           title="Since the alert"
-          about={`Visibility from ${addDays(day, 1)} to ${to} ("after") against as many days up to the alert.`}
+          about={`Visibility of ${format.days(addDays(day, 1), to)} ("after") against as many days up to the alert.`}
           data={after}
           nameOf={nameOf}
         />

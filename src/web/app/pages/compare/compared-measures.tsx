@@ -4,6 +4,7 @@ import { TableBlock } from '../../components/data-table.tsx';
 import { Explained, Mark, StatisticValue } from '../../components/measured.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { adjustedOf, differenceOf, type Estimate } from '../../state/difference.ts';
+import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
 import { MEASURES, type Measure, measureOf } from '../../state/shown-measures.ts';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
@@ -22,11 +23,19 @@ export function ComparedMeasures({
   readonly sides: readonly [Side, Side];
 }): JSX.Element {
   const { a, b, both } = useBothSides(sides, { metrics: MEASURES.map(({ name }) => name).join() });
+  const { brand, brands } = useScope();
+  const firstDay = textOf(toRecords(brands.table).find(({ brand_id: id }) => id === brand?.id)?.['first_day']);
+  const unread = sides.filter(
+    ({ days }, index) =>
+      kind === 'period' && ((index === 0 ? a : b).table?.partial === true || (days !== null && days.from < firstDay)),
+  );
+  const isCompared = unread.length === 0;
   const rows = useMemo(
-    () => comparedOf(toRecords(a.table)[0] ?? null, toRecords(b.table)[0] ?? null),
-    [a.table, b.table],
+    () => comparedOf(toRecords(a.table)[0] ?? null, toRecords(b.table)[0] ?? null, isCompared),
+    [a.table, b.table, isCompared],
   );
   const [first, second] = sides;
+  const reason = `No comparison: not every day of ${unread.map(({ label }) => label).join(' and ')} is read completely.`;
   const columns = useMemo(() => columnsOf(first.label, second.label), [first.label, second.label]);
   return (
     <TableBlock
@@ -36,17 +45,18 @@ export function ComparedMeasures({
       rows={rows}
       columns={columns}
       hidden={HIDDEN}
-      sentence={noteOf(kind, sides)}
+      sentence={isCompared ? noteOf(kind, sides) : reason}
       isMatrix
     />
   );
 }
 
 /** Returns a row for each measure in the rows of both sides. */
-function comparedOf(first: Row | null, second: Row | null): readonly Row[] {
+function comparedOf(first: Row | null, second: Row | null, isCompared: boolean): readonly Row[] {
   const compared = MEASURES.map(({ name }) => {
     const [a, b] = [estimateOf(first, name), estimateOf(second, name)] as const;
-    return { name, a, b, difference: differenceOf(name === 'visibility' ? 'share' : 'ratio', a, b) };
+    const kind = name === 'visibility' ? 'share' : 'ratio';
+    return { name, a, b, difference: differenceOf(kind, isCompared ? a : { ...a, value: null }, b) };
   });
   const adjusted = adjustedOf(compared.map(({ difference }) => difference.p));
   return compared.map(({ name, a, b, difference }, index): Row => {

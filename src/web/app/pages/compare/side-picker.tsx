@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { useId } from 'preact/hooks';
-import { Choice } from '../../components/filter-bar.tsx';
+import { Choice, DayField } from '../../components/filter-bar.tsx';
 import { EntityDot } from '../../components/parts.tsx';
 import { isDay } from '../../state/calendar-days.ts';
 import { useRoute } from '../../state/router.tsx';
@@ -65,7 +64,6 @@ interface PeriodFieldsProps {
 }
 
 function PeriodFields({ label, side, onChoose }: PeriodFieldsProps): JSX.Element {
-  const id = useId();
   const { from = '', to = '' } = side.days ?? {};
   const change = (next: { from: string; to: string }): void => {
     if (isDay(next.from) && isDay(next.to) && next.from <= next.to) onChoose(`${next.from}..${next.to}`);
@@ -73,26 +71,8 @@ function PeriodFields({ label, side, onChoose }: PeriodFieldsProps): JSX.Element
   return (
     <span class="side-choice">
       <EntityDot colour={side.colour} />
-      <div class="field">
-        <label for={`${id}-from`}>{label} from</label>
-        <input
-          id={`${id}-from`}
-          type="date"
-          value={from}
-          max={to}
-          onChange={(event) => change({ from: event.currentTarget.value, to })}
-        />
-      </div>
-      <div class="field">
-        <label for={`${id}-to`}>{label} to</label>
-        <input
-          id={`${id}-to`}
-          type="date"
-          value={to}
-          min={from}
-          onChange={(event) => change({ from, to: event.currentTarget.value })}
-        />
-      </div>
+      <DayField label={`${label} from`} value={from} onChoose={(day) => change({ from: day, to })} />
+      <DayField label={`${label} to`} value={to} onChoose={(day) => change({ from, to: day })} />
     </span>
   );
 }

@@ -80,7 +80,7 @@ function periodsOf(scope: Scope, given: readonly (string | null)[]): readonly [S
   const b = daysOf(given[1] ?? null) ?? { from: addDays(a.from, -length), to: addDays(a.from, -1) };
   const side = (days: { from: Day; to: Day }, colour: number): Side => ({
     id: `${days.from}..${days.to}`,
-    label: `${format.day(days.from)} – ${format.day(days.to)}`,
+    label: format.days(days.from, days.to),
     colour,
     changes: days,
     days,

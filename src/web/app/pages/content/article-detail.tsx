@@ -85,7 +85,7 @@ function States({ row }: { readonly row: Row }): JSX.Element {
 
 /** Visibility of the prompt in the days before and after the article was finished. */
 function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
-  const { brand, brands } = useScope();
+  const { brand, brands, format } = useScope();
   const day = textOf(row['completed_day']);
   const prompt = textOf(row['prompt_id']);
   const last = brands.table?.completeTo ?? '';
@@ -115,7 +115,7 @@ function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
   return (
     <BeforeAfter
       title="Visibility of its prompt"
-      about={`${from} to ${to}, after the article was finished, against as many days up to ${day}. The API does not say when it was published. A difference may have other causes.`}
+      about={`${format.days(from, to)}, after the article was finished, against as many days up to ${format.day(day)}. The API does not say when it was published. A difference may have other causes.`}
       data={data}
       nameOf={nameOf}
     />

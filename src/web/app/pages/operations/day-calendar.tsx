@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { BrandCalendar } from '../../../../query/calendar.ts';
 import type { ReplicaReport } from '../../../../query/replica-report.ts';
+import { Choice } from '../../components/filter-bar.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
-import { BrandChoice } from './freshness-table.tsx';
 
 const MONTHS_SHOWN = 6;
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
@@ -43,7 +43,12 @@ export function DayCalendar({ replica }: { readonly replica: ReplicaReport }): J
   return (
     <>
       {brands.length > 1 && (
-        <BrandChoice id="days-brand" brands={brands} chosen={calendar.brandId} onChange={setBrandId} />
+        <Choice
+          label="Brand"
+          value={calendar.brandId}
+          options={brands.map(({ brandId: id, name }) => ({ id, label: name || id }))}
+          onChoose={setBrandId}
+        />
       )}
       <ul class="legend">
         {Object.values(STATES).map(({ state, sign, text }) => (

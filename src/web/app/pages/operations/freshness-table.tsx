@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FreshnessRow, ReplicaReport } from '../../../../query/replica-report.ts';
 import type { BrandStatus, ResourceStatus } from '../../../../warehouse/ledger/warehouse-status.ts';
+import { Choice } from '../../components/filter-bar.tsx';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 
@@ -35,12 +36,12 @@ export function Freshness({ replica }: { readonly replica: ReplicaReport }): JSX
   return (
     <>
       {brands.length > 1 && (
-        <BrandChoice
-          id="freshness-brand"
-          brands={brands}
-          chosen={chosen}
+        <Choice
+          label="Brand"
           all="All brands (oldest)"
-          onChange={setChosen}
+          value={chosen}
+          options={brands.map(({ brandId: id, name }) => ({ id, label: name || id }))}
+          onChoose={setChosen}
         />
       )}
       {incomplete.length > 0 && (
@@ -84,36 +85,6 @@ function Verification({ brands }: { readonly brands: readonly BrandStatus[] }): 
         brand.differingDays === 0 ? '0' : <Marked level="attention">{grouped(brand.differingDays)}</Marked>,
       ])}
     />
-  );
-}
-
-export interface BrandChoiceProps {
-  readonly id: string;
-  readonly brands: readonly BrandStatus[];
-  readonly chosen: string | null;
-  /** Label of the choice of all brands; without it there is none. */
-  readonly all?: string;
-  readonly onChange: (brandId: string | null) => void;
-}
-
-/** Chooses a brand of the list. */
-export function BrandChoice({ id, brands, chosen, all, onChange }: BrandChoiceProps): JSX.Element {
-  return (
-    <div class="field">
-      <label for={id}>Brand</label>
-      <select
-        id={id}
-        value={chosen ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange(value === '' ? null : value)}
-      >
-        {all !== undefined && <option value="">{all}</option>}
-        {brands.map(({ brandId, name }) => (
-          <option key={brandId} value={brandId}>
-            {name || brandId}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 

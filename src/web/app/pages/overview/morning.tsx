@@ -21,7 +21,7 @@ export function Morning(): JSX.Element {
 
 function Contents({ brief }: { readonly brief: Brief }): JSX.Element {
   const { format } = useScope();
-  const { headline, findings, from, to, beforeFrom, beforeTo, responses } = brief;
+  const { headline, findings, from, to, beforeFrom, beforeTo, responses, partial } = brief;
   return (
     <div class="morning">
       <div>
@@ -31,6 +31,11 @@ function Contents({ brief }: { readonly brief: Brief }): JSX.Element {
         <p class="quiet">
           {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)} · {plural(responses, 'response')}
         </p>
+        {partial && (
+          <p class="quiet" role="note">
+            Not every day of these periods is read completely yet, so these statements may change.
+          </p>
+        )}
       </div>
       {findings.length > 0 && (
         <ul class="rows">

@@ -4,11 +4,11 @@ import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead } from '../../components/parts.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measureOf } from '../../state/shown-measures.ts';
+import { NEWEST_ALERTS } from '../alerts/alert-table.ts';
 import { EngineTable } from '../competitors/engine-matrix.tsx';
 import { TOP_GAPS, TopDomains } from './cited-sources.tsx';
 import { EntityVisibility } from './entity-visibility.tsx';
 import { Morning } from './morning.tsx';
-import { NewestAlerts } from './newest-alerts.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
 import { Ranking } from './ranking.tsx';
@@ -39,7 +39,7 @@ export default function Overview(): JSX.Element {
           to={linkTo('/competitors')}
           rowsMax={ROWS_MAX}
         />
-        <NewestAlerts />
+        <DeclaredTable {...NEWEST_ALERTS} />
         <PromptMovers />
         <DeclaredTable {...TOP_GAPS} request={{ limit: GAPS_MAX, open: true }} />
       </div>

@@ -124,7 +124,7 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
             <TopDomains />
             <Frame
               title="The prompt now"
-              about="Its current groups and state, as upstream reports them."
+              about="Its current groups and state, as the API reports them."
               data={data}
               empty="Nothing is stored about this prompt."
             >

@@ -21,7 +21,7 @@ export function PromptVersions({ id }: { readonly id: string }): JSX.Element {
   return (
     <Frame
       title="History of groups and state"
-      about="Versions of the prompt as syncs found them, newest first. Upstream reports only the current one; earlier ones are known since the first sync."
+      about="Versions of the prompt as syncs found them, newest first. The API reports only the current one; earlier ones are known since the first sync."
       data={data}
       empty="No versions are stored: the API has not listed the prompt since the first sync."
     >

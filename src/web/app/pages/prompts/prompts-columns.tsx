@@ -71,7 +71,7 @@ export function hiddenColumns(engines: readonly Option[]): readonly GivenColumn[
           .join(', ') || null,
     },
     { name: 'branded', value: brandedOf },
-    { name: 'state', about: 'Active, paused, or deleted upstream; responses of deleted prompts still count.' },
+    { name: 'state', about: 'Active, paused, or deleted; responses of deleted prompts still count.' },
     {
       name: 'responses_per_day',
       label: 'Per day',

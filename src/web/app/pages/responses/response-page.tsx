@@ -52,7 +52,7 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
       <PageHead title={row === null ? 'Response' : textOf(row['prompt']) || 'Prompt without text'} />
       {row !== null && row['deleted_at'] !== null && (
         <p class="notice" role="note">
-          <strong>Deleted upstream.</strong> A sync found the response missing at{' '}
+          <strong>Deleted in the API.</strong> A sync found the response missing at{' '}
           <Timestamp time={textOf(row['deleted_at'])} />. It is kept here and counts in no measure.
         </p>
       )}

@@ -7,7 +7,7 @@ import type { LoadedTable } from '../../state/data.tsx';
 import { type Row, textOf } from '../../state/table.ts';
 
 const FACTS: readonly GivenColumn[] = [
-  { name: 'synced_at', label: 'Sent by upstream' },
+  { name: 'synced_at', label: 'Sent by the API' },
   { name: 'deleted_at', label: 'Found missing' },
   {
     name: 'run_id',

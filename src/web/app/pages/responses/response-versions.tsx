@@ -24,7 +24,7 @@ export function ResponseVersions({ id }: { readonly id: string }): JSX.Element {
   return (
     <Frame
       title="Versions"
-      about="Versions of the response as syncs found them, newest first. Upstream reports only the current one."
+      about="Versions of the response as syncs found them, newest first. The API reports only the current one."
       data={data}
       empty="No version is stored."
     >
