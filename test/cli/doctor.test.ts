@@ -177,14 +177,15 @@ describe('doctor', () => {
     expect(advised).toMatchObject([{ status: 'failure', message, advice: 'Repair the warehouse first.' }]);
   });
 
+  /** Examines a folder without data, with other variables. */
+  async function examined(changes: Record<string, string>): Promise<{ code: number | null; checks: Result[] }> {
+    const surroundings = { cwd: workspace.folder, env: { ...workspace.env, ...changes } };
+    const { code, stdout, stderr } = await runCli(['doctor', '--json', '--data-dir', 'none'], surroundings);
+    expect(stdout + stderr).not.toContain('gsk_wrong');
+    return { code, ...JSON.parse(stdout) };
+  }
+
   test('reports problems of upstream and of the settings', async () => {
-    const { folder, env } = workspace;
-    const examined = async (changes: Record<string, string>): Promise<{ code: number | null; checks: Result[] }> => {
-      const surroundings = { cwd: folder, env: { ...env, ...changes } };
-      const finished = await runCli(['doctor', '--json', '--data-dir', 'none'], surroundings);
-      expect(finished.stdout + finished.stderr).not.toContain('gsk_wrong');
-      return { code: finished.code, ...JSON.parse(finished.stdout) };
-    };
     const refused = await examined({ SIGHTLINE_API_KEY: 'gsk_wrong_000000000000' });
     expect(refused.code).toBe(1);
     expect(badOf(refused.checks)).toMatchObject([
@@ -208,28 +209,25 @@ describe('doctor', () => {
   });
 
   test('reports a workspace without a plan, and clocks that differ', async () => {
-    const { folder, env } = workspace;
     let [status, date] = [403, new Date()];
     const upstream = await serve((_request, response) => {
       response.writeHead(status, { date: date.toUTCString(), 'content-type': 'application/json' });
       response.end(JSON.stringify({ data: [] }));
     });
-    const examined = async (): Promise<Result[]> => {
-      const surroundings = { cwd: folder, env: { ...env, SIGHTLINE_BASE_URL: upstream.origin } };
-      const { stdout } = await runCli(['doctor', '--json', '--data-dir', 'none'], surroundings);
-      const { checks } = JSON.parse(stdout) as { checks: Result[] };
-      return checks.filter(({ check }) => check === 'upstream');
-    };
+    const ofUpstream = async (): Promise<Result[]> =>
+      (await examined({ SIGHTLINE_BASE_URL: upstream.origin })).checks.filter(({ check }) => check === 'upstream');
     try {
-      expect(await examined()).toMatchObject([{ status: 'failure', advice: expect.stringContaining('plan') }]);
+      expect(await ofUpstream()).toMatchObject([{ status: 'failure', advice: expect.stringContaining('plan') }]);
       [status, date] = [200, new Date(Date.now() + 600_000)];
-      expect(badOf(await examined())).toMatchObject([
+      expect(badOf(await ofUpstream())).toMatchObject([
         { status: 'warning', message: expect.stringContaining('behind') },
       ]);
       date = new Date(Date.now() - 600_000);
-      expect(badOf(await examined())).toMatchObject([{ status: 'warning', message: expect.stringContaining('ahead') }]);
+      expect(badOf(await ofUpstream())).toMatchObject([
+        { status: 'warning', message: expect.stringContaining('ahead') },
+      ]);
       date = new Date(Date.now() - 30_000);
-      expect(badOf(await examined())).toEqual([]);
+      expect(badOf(await ofUpstream())).toEqual([]);
     } finally {
       await upstream.close();
     }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
@@ -40,23 +40,16 @@ const BRIEF: Brief = {
   ],
 };
 
-interface Received {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly text: string;
-  readonly body: Record<string, never>;
-}
-
 /** A receiver on loopback. It sends the elements of `answers` in turn, then 204. */
 async function receiver(...answers: ((response: ServerResponse) => void)[]) {
-  const received: Received[] = [];
+  const received: { headers: IncomingHttpHeaders; text: string; body: Record<string, never> }[] = [];
   const { origin, close } = await serve((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
       const body = JSON.parse(text) as Record<string, never>;
-      received.push({ path: request.url ?? '', headers: request.headers, text, body });
+      received.push({ headers: request.headers, text, body });
       const answer = answers.shift() ?? ((to: ServerResponse) => to.writeHead(204).end());
       answer(response);
     });
