@@ -15,9 +15,6 @@ const MAIN = fileURLToPath(new URL('dist/src/cli/main.js', ROOT));
 /** The environment variable with the database's address. */
 const VARIABLE = 'CLUSTER_DATABASE_URL';
 
-/** A process of the command line, the lines of its log and output, and how it ended. */
-type Started = ReturnType<Fleet['start']>;
-
 /** Workspaces with a sandbox each, a folder with the settings of all, and processes that work on them. */
 export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
