@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { type Mirror, openMirror } from '../../query/mirror.ts';
@@ -39,50 +39,48 @@ async function servedMirror(world: World): Promise<{
   return { mirror, server, use };
 }
 
-describe('an ETag', () => {
-  it('changes with the tables and the brand of its response and the calibration, is 304 otherwise, and never has two bodies', async () => {
-    const { mirror, server, use } = await servedMirror('small');
-    const [first, second] = (await readVocabulary(mirror)).brands.map(({ id }) => id);
-    const computed = ['traffic', 'metrics', 'sources/domains', 'metrics/groups'];
-    const lists = ['responses', 'prompts', 'alerts', 'articles', ...computed];
-    const paths = [
-      '/brands',
-      '/engines',
-      '/credits',
-      ...[first, second].flatMap((id) => [`/brands/${id}`, ...lists.map((name) => `/brands/${id}/${name}`)]),
-    ];
-    const readAll = () =>
-      Promise.all(paths.map((path, index) => bytesOf(server, path, TYPES[index % TYPES.length] as string, null)));
-    let before = await readAll();
-    expect(new Set(before.map(({ tag }) => tag)).size).toBe(paths.length);
-    const changedBy = async (sql: string | null): Promise<string[]> => {
-      if (sql !== null) await mirror.query(sql);
-      await publish(mirror);
-      const known = before;
-      before = await readAll();
-      const changed: string[] = [];
-      for (const [index, path] of paths.entries()) {
-        const { tag, bytes } = known[index] as (typeof known)[number];
-        const isChanged = tag !== before[index]?.tag;
-        if (isChanged) changed.push(path);
-        else expect(before[index]?.bytes, path).toBe(bytes);
-        const again = await bytesOf(server, path, TYPES[index % TYPES.length] as string, tag);
-        expect(again.status, path).toBe(isChanged ? 200 : 304);
-      }
-      return changed;
-    };
-    const of = (id: string | undefined, ...names: string[]) => names.map((name) => `/brands/${id}/${name}`);
-    expect(await changedBy(null)).toEqual([]);
-    const response = `(SELECT id FROM responses WHERE brand_id = '${second}' LIMIT 1)`;
-    expect(
-      await changedBy(`UPDATE alerts SET headline = 'edited' WHERE brand_id = '${first}';
-        UPDATE responses SET brand_sentiment = 'odd', _run_id = uuid() WHERE id = ${response}`),
-    ).toEqual([...of(first, 'alerts'), ...of(second, 'responses', 'metrics', 'sources/domains', 'metrics/groups')]);
-    expect(
-      await changedBy(`UPDATE prompts SET text = 'edited' WHERE brand_id = '${first}';
-        UPDATE brands SET name = 'Renamed' WHERE id = '${second}'`),
-    ).toEqual(['/brands', ...of(first, 'prompts', 'metrics/groups'), `/brands/${second}`, ...of(second, ...computed)]);
-    use({ topCompetitors: 1 });
-    expect(await changedBy(null)).toEqual([...of(first, ...computed), ...of(second, ...computed)]);
-  });
+it('an ETag changes with the tables and the brand of its response and the calibration, is 304 otherwise, and never has two bodies', async () => {
+  const { mirror, server, use } = await servedMirror('small');
+  const [first, second] = (await readVocabulary(mirror)).brands.map(({ id }) => id);
+  const computed = ['traffic', 'metrics', 'sources/domains', 'metrics/groups'];
+  const lists = ['responses', 'prompts', 'alerts', 'articles', ...computed];
+  const paths = [
+    '/brands',
+    '/engines',
+    '/credits',
+    ...[first, second].flatMap((id) => [`/brands/${id}`, ...lists.map((name) => `/brands/${id}/${name}`)]),
+  ];
+  const readAll = () =>
+    Promise.all(paths.map((path, index) => bytesOf(server, path, TYPES[index % TYPES.length] as string, null)));
+  let before = await readAll();
+  expect(new Set(before.map(({ tag }) => tag)).size).toBe(paths.length);
+  const changedBy = async (sql: string | null): Promise<string[]> => {
+    if (sql !== null) await mirror.query(sql);
+    await publish(mirror);
+    const known = before;
+    before = await readAll();
+    const changed: string[] = [];
+    for (const [index, path] of paths.entries()) {
+      const { tag, bytes } = known[index] as (typeof known)[number];
+      const isChanged = tag !== before[index]?.tag;
+      if (isChanged) changed.push(path);
+      else expect(before[index]?.bytes, path).toBe(bytes);
+      const again = await bytesOf(server, path, TYPES[index % TYPES.length] as string, tag);
+      expect(again.status, path).toBe(isChanged ? 200 : 304);
+    }
+    return changed;
+  };
+  const of = (id: string | undefined, ...names: string[]) => names.map((name) => `/brands/${id}/${name}`);
+  expect(await changedBy(null)).toEqual([]);
+  const response = `(SELECT id FROM responses WHERE brand_id = '${second}' LIMIT 1)`;
+  expect(
+    await changedBy(`UPDATE alerts SET headline = 'edited' WHERE brand_id = '${first}';
+      UPDATE responses SET brand_sentiment = 'odd', _run_id = uuid() WHERE id = ${response}`),
+  ).toEqual([...of(first, 'alerts'), ...of(second, 'responses', 'metrics', 'sources/domains', 'metrics/groups')]);
+  expect(
+    await changedBy(`UPDATE prompts SET text = 'edited' WHERE brand_id = '${first}';
+      UPDATE brands SET name = 'Renamed' WHERE id = '${second}'`),
+  ).toEqual(['/brands', ...of(first, 'prompts', 'metrics/groups'), `/brands/${second}`, ...of(second, ...computed)]);
+  use({ topCompetitors: 1 });
+  expect(await changedBy(null)).toEqual([...of(first, ...computed), ...of(second, ...computed)]);
 });

@@ -37,8 +37,9 @@ const REQUESTS: Record<string, Record<string, unknown>> = {
   'one bar': { metrics: ['sentiment'] },
 };
 
-describe('a chart of query_metrics', () => {
-  it.each(Object.entries(REQUESTS))('shows %s with n, as an image and as a linked SVG', async (name, request) => {
+it.each(Object.entries(REQUESTS))(
+  'a chart of query_metrics shows %s with n, as an image and as a linked SVG',
+  async (name, request) => {
     const brand = workspace().brands[0]?.name ?? '';
     const result = await ask({ ...request, brand: [brand], chart: true });
     expect(result.isError ?? false, JSON.stringify(result.content).slice(0, 300)).toBe(false);
@@ -57,8 +58,8 @@ describe('a chart of query_metrics', () => {
     if (!name.includes('domains')) expect(texts).toMatch(/n = \d/);
     if (name === 'lines of all engines') expect(note.remarks.join()).toContain('the first metric');
     if (name === 'bars of domains') expect(svg.querySelectorAll('rect').length).toBeLessThanOrEqual(21);
-  });
-});
+  },
+);
 
 describe('the rows of a chart', () => {
   it('are all rows of the request, whatever its limit and order are', async () => {

@@ -89,23 +89,21 @@ describe('a long call', () => {
   });
 });
 
-describe('a cancelled call', () => {
-  it.each([
-    ['what_changed', { since: '30d' }],
-    ['query', { sql: 'SELECT 1' }],
-  ])('ends the work of %s over stdio, and the server responds to others', async (name, given) => {
-    const { service, sql } = services();
-    const { begun, ended, run } = createWork();
-    const newest = async (): Promise<ServedReplica> => {
-      const served = await service.newest();
-      return { ...served, replica: { ...served.replica, work: (_task, signal) => run(signal) } };
-    };
-    const waiting: SqlService = { ...sql, run: (_caller, _question, signal) => run(signal) };
-    const client = await openStdio({ service: { ...service, newest }, sql: waiting });
-    const requestId = client.send('tools/call', { name, arguments: given });
-    await begun;
-    client.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
-    expect(await ended).toBeDefined();
-    expect((await client.call('list_metrics', {})).isError ?? false).toBe(false);
-  });
+it.each([
+  ['what_changed', { since: '30d' }],
+  ['query', { sql: 'SELECT 1' }],
+])('a cancelled call ends the work of %s over stdio, and the server responds to others', async (name, given) => {
+  const { service, sql } = services();
+  const { begun, ended, run } = createWork();
+  const newest = async (): Promise<ServedReplica> => {
+    const served = await service.newest();
+    return { ...served, replica: { ...served.replica, work: (_task, signal) => run(signal) } };
+  };
+  const waiting: SqlService = { ...sql, run: (_caller, _question, signal) => run(signal) };
+  const client = await openStdio({ service: { ...service, newest }, sql: waiting });
+  const requestId = client.send('tools/call', { name, arguments: given });
+  await begun;
+  client.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
+  expect(await ended).toBeDefined();
+  expect((await client.call('list_metrics', {})).isError ?? false).toBe(false);
 });
