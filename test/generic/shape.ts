@@ -47,8 +47,6 @@ export interface Shape {
   readonly filters?: readonly string[];
   /** Set for an object endpoint, which has one item. */
   readonly isObject?: true;
-  /** Set if items differ from the schema in the document. */
-  readonly isWrong?: true;
   /** Returns the items of a list, or null if the endpoint answers 404 for this parent. */
   make(making: Making): Json[] | null;
   /** Returns a version of an item with the same key and one different value. */
@@ -64,10 +62,7 @@ export interface Shape {
 /** Settings of `listShape` that are not those of every shape. */
 type ListSettings = Pick<Shape, 'title' | 'path' | 'item' | 'change' | 'create'> &
   Partial<
-    Pick<
-      Shape,
-      'components' | 'envelope' | 'paging' | 'variants' | 'isRange' | 'isWrong' | 'filters' | 'changed' | 'columns'
-    >
+    Pick<Shape, 'components' | 'envelope' | 'paging' | 'variants' | 'isRange' | 'filters' | 'changed' | 'columns'>
   > & {
     readonly count: number;
     makeOne(index: number, making: Making): Json;

@@ -50,7 +50,6 @@ export const valueShapes: readonly Shape[] = [
   listShape({
     title: 'types that widen on the second page',
     path: '/brands/{brandId}/measurements',
-    isWrong: true,
     count: 20,
     paging: cursorPaging('cursor', 'limit', ['nextCursor']),
     item: objectSchema({

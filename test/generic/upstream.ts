@@ -27,8 +27,6 @@ export interface Upstream {
   readonly requests: UpstreamRequest[];
   /** All present lists of an endpoint. */
   lists(shape: Shape): UpstreamList[];
-  /** The document that is served, without its additional text. */
-  document(): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
@@ -60,10 +58,6 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
   const store = createStore(shapes, sandbox, nowMs);
   const requests: UpstreamRequest[] = [];
   const { baseUrl, tell, close: closeProxy } = await openLiar(sandbox.baseUrl);
-  const document = async (): Promise<JsonObject> => {
-    const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
-    return mergeDocument((await response.json()) as JsonObject, shapes, baseUrl);
-  };
   const answer = (exchange: Exchange): void => {
     const { path, query, target } = exchange;
     const send = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): void => {
@@ -96,7 +90,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<Upstream>
     await closeProxy();
     await sandbox.close();
   };
-  return { sandbox, baseUrl, requests, lists: store.lists, document, close };
+  return { sandbox, baseUrl, requests, lists: store.lists, close };
 }
 
 interface Found {

@@ -56,7 +56,7 @@ function narrowed(workspace: Stored, only: readonly string[]): Stored {
 }
 
 /** Returns the ranges of up to a month whose totals are stored, which the sync chooses. */
-export function storedRanges({ query }: Stored): NonNullable<Upstream['totalsOf']> {
+export function storedRanges({ query }: Stored): Upstream['totalsOf'] {
   return async (table, brandId) => {
     const rows = await query(
       `SELECT CAST(range_from AS VARCHAR) AS "from", CAST(range_to AS VARCHAR) AS "to" FROM "${table}"

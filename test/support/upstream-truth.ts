@@ -30,8 +30,8 @@ export interface Upstream {
   /** Actual names of parameters, by declared name. */
   readonly names?: Readonly<Record<string, string>>;
   readonly declarations?: readonly ResourceDeclaration[];
-  /** Ranges whose totals to read, by table and brand; default: each day from the first with a row. */
-  readonly totalsOf?: (table: string, brandId: string) => Promise<readonly Record<string, string>[]>;
+  /** Ranges whose totals to read, by table and brand. */
+  readonly totalsOf: (table: string, brandId: string) => Promise<readonly Record<string, string>[]>;
 }
 
 const DAY_MS = 86_400_000;
@@ -134,7 +134,7 @@ function bodiesToRows(
   });
 }
 
-// Totals of the given ranges, or of each day from the first with a row.
+// Totals of the given ranges.
 async function readDays(
   upstream: Upstream,
   get: Get,
@@ -145,16 +145,8 @@ async function readDays(
   brand: Json,
   variant: Record<string, string>,
 ): Promise<Expected[]> {
-  const source = declaration.tables.find(({ extent }) => extent?.kind === 'time') as TableDeclaration;
   const totals = declaration.tables.find(({ extent }) => extent?.kind === 'range') as TableDeclaration;
-  const { field } = source.extent as { field: string };
-  const days: string[] = [];
-  for (const range of rangesOf(upstream, declaration, brand).flat()) {
-    const items = itemsOf(source, await get(path, { ...query, ...range }));
-    const first = items.map((item) => String(item[field])).sort()[0];
-    for (let day = first; day !== undefined && day <= (range['to'] as string); day = shift(day, 1)) days.push(day);
-  }
-  const ranges = (await upstream.totalsOf?.(totals.name, brand.id)) ?? days.map((day) => ({ from: day, to: day }));
+  const ranges = await upstream.totalsOf(totals.name, brand.id);
   const reads = await Promise.all(
     ranges.map(async (range) => ({ range, body: await get(path, { ...query, ...range }) })),
   );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FAULT_KINDS, type Fault, type FaultKind } from '../../src/sandbox/faults.ts';
-import { expectConsistent, expectEqualToUpstream, expectNothingWrong } from '../support/compare.ts';
+import { expectConsistent, expectEqualToUpstream, expectNothingWrong, storedRanges } from '../support/compare.ts';
 import { countOf } from '../support/counts.ts';
 import { readUpstream } from '../support/upstream-truth.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -89,8 +89,10 @@ describe('faults of upstream', () => {
 });
 
 /** Reads upstream's data; for chosen resources, only lists with pages: others are computed from responses that arrive meanwhile. */
-async function truth({ sandbox, catalogue }: TestWorkspace, only: readonly string[] | undefined) {
+async function truth(workspace: TestWorkspace, only: readonly string[] | undefined) {
+  const { sandbox, catalogue } = workspace;
   const today = new Date(sandbox.world.now()).toISOString().slice(0, 10);
   const declarations = catalogue.resources.filter(({ name }) => only === undefined || only.includes(name));
-  return readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today, declarations });
+  const totalsOf = storedRanges(workspace);
+  return readUpstream({ baseUrl: sandbox.baseUrl, key: sandbox.key, today, declarations, totalsOf });
 }
