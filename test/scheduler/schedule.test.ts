@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { DONE, type Ending, endingOfError } from '../../src/base/ending.ts';
@@ -30,14 +31,17 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
   const stop = new AbortController();
   const began: string[] = [];
   let now = Date.parse(life.from);
+  let stepEndsAt = now;
   const asleep = (life.asleep ?? []).map((pair) => pair.map((time) => Date.parse(time)) as [number, number]);
   const clock: Clock = {
     now: () => now,
     monotonic: () => now,
     random: () => 0.5,
     sleep: async (ms) => {
-      // Time passes only after active runs are in the job log.
-      await Promise.all(underWay);
+      // Time passes only while a step is under way or after active runs are in the job log.
+      let areLogged = false;
+      void Promise.all(underWay).then(() => (areLogged = true));
+      while (!areLogged && now >= stepEndsAt) await setImmediate();
       now += ms;
       now = asleep.find(([from, until]) => now >= from && now < until)?.[1] ?? now;
       if (now >= Date.parse(life.until)) stop.abort(new Error('over'));
@@ -54,7 +58,8 @@ async function live(folder: string, jobs: readonly Job[], life: Life): Promise<s
     }
     const exitCode = life.exitCode?.(job.name, at) ?? 0;
     const perform = async () => {
-      now += life.tookMs ?? 0;
+      stepEndsAt = now + (life.tookMs ?? 0);
+      while (now < stepEndsAt && !stop.signal.aborted) await setImmediate();
       return endingOf(exitCode);
     };
     await book.add(job, await runJob(job, { clock, signal: new AbortController().signal, dueMs, perform }));
