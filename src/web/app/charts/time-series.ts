@@ -116,7 +116,7 @@ function drawSeries(plot: LinePlot, line: DrawnSeries, { theme }: ChartContext):
 }
 
 /** Width of the labels at the ends of the lines, their characters, and the space of each, in pixels. */
-const LABEL_WIDTH = 128;
+const LABEL_WIDTH = 140;
 const LABEL_LENGTH_MAX = 12;
 const LABEL_HEIGHT = 15;
 

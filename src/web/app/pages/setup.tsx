@@ -108,58 +108,47 @@ interface SettingsFormProps {
   readonly onSubmit: (fields: { readonly baseUrl: string; readonly key: string }) => Promise<void>;
 }
 
+const FIELDS = [
+  { name: 'baseUrl', label: 'Address of the API', type: 'text', placeholder: 'https://api.example.com/v1' },
+  { name: 'key', label: 'Key of the workspace', type: 'password' },
+] as const;
+
 function SettingsForm({ problem, onSubmit }: SettingsFormProps): JSX.Element {
-  const [baseUrl, setBaseUrl] = useState('');
-  const [key, setKey] = useState('');
+  const form = useRef<HTMLFormElement>(null);
   const [isTesting, setIsTesting] = useState(false);
-  const fields = { baseUrl: useRef<HTMLInputElement>(null), key: useRef<HTMLInputElement>(null) };
   useEffect(() => {
-    if (problem?.field != null) fields[problem.field].current?.focus();
+    form.current?.querySelector<HTMLInputElement>(`[name="${problem?.field}"]`)?.focus();
   }, [problem]);
-  const submit = async (): Promise<void> => {
+  const submit = async (given: FormData): Promise<void> => {
     setIsTesting(true);
-    await onSubmit({ baseUrl: baseUrl.trim(), key: key.trim() });
+    await onSubmit({ baseUrl: String(given.get('baseUrl')).trim(), key: String(given.get('key')).trim() });
     setIsTesting(false);
   };
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        void submit(new FormData(event.currentTarget));
       }}
     >
       <p>
         sightline copies the data of an API into this folder. The test sends one request. If it succeeds, address and
         key are written to <code>.env</code>, which only you can read.
       </p>
-      <div class="field">
-        <label for="setup-url">Address of the API</label>
-        <input
-          id="setup-url"
-          ref={fields.baseUrl}
-          required
-          spellcheck={false}
-          autocomplete="off"
-          placeholder="https://api.example.com/v1"
-          aria-invalid={problem?.field === 'baseUrl'}
-          value={baseUrl}
-          onInput={(event) => setBaseUrl(event.currentTarget.value)}
-        />
-      </div>
-      <div class="field">
-        <label for="setup-key">Key of the workspace</label>
-        <input
-          id="setup-key"
-          ref={fields.key}
-          type="password"
-          required
-          spellcheck={false}
-          autocomplete="off"
-          aria-invalid={problem?.field === 'key'}
-          value={key}
-          onInput={(event) => setKey(event.currentTarget.value)}
-        />
-      </div>
+      {FIELDS.map(({ label, ...field }) => (
+        <div key={field.name} class="field">
+          <label for={`setup-${field.name}`}>{label}</label>
+          <input
+            {...field}
+            id={`setup-${field.name}`}
+            required
+            spellcheck={false}
+            autocomplete="off"
+            aria-invalid={problem?.field === field.name}
+          />
+        </div>
+      ))}
       <ProblemText problem={problem} />
       <button type="submit" class="strong" disabled={isTesting}>
         {isTesting ? 'Testing…' : 'Test and save'}

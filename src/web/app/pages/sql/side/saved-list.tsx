@@ -55,6 +55,15 @@ function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonl
     await saved.remove(name, etag);
     onMoved(name, null);
   };
+  const keep = ['Keep', () => setMode('shown')] as const;
+  const actions: Readonly<Record<typeof mode, readonly (readonly [string, () => void, string?])[]>> = {
+    shown: [
+      ['Rename', () => setMode('renaming'), `Rename ${name}`],
+      ['Delete …', () => setMode('deleting'), `Delete ${name} …`],
+    ],
+    renaming: [keep],
+    deleting: [[`Delete ${name}`, () => void act(remove)], keep],
+  };
   return (
     <li>
       <button type="button" class="link" onClick={() => void act(() => onLoad(name))}>
@@ -64,8 +73,8 @@ function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonl
       <p class="quiet">
         <Timestamp time={changedAt} />
       </p>
-      {mode === 'renaming' && (
-        <form class="row" onSubmit={rename}>
+      <form class="row" onSubmit={rename}>
+        {mode === 'renaming' && (
           <input
             value={to}
             aria-label={`New name of ${name}`}
@@ -73,34 +82,18 @@ function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonl
             spellcheck={false}
             onInput={(event) => setTo(event.currentTarget.value)}
           />
+        )}
+        {mode === 'renaming' && (
           <button type="submit" class="small">
             Rename
           </button>
-          <button type="button" class="small" onClick={() => setMode('shown')}>
-            Keep
+        )}
+        {actions[mode].map(([label, onClick, about]) => (
+          <button key={label} type="button" class="small" aria-label={about} onClick={onClick}>
+            {label}
           </button>
-        </form>
-      )}
-      {mode === 'deleting' && (
-        <div class="row">
-          <button type="button" class="small" onClick={() => void act(remove)}>
-            Delete {name}
-          </button>
-          <button type="button" class="small" onClick={() => setMode('shown')}>
-            Keep
-          </button>
-        </div>
-      )}
-      {mode === 'shown' && (
-        <div class="row">
-          <button type="button" class="small" aria-label={`Rename ${name}`} onClick={() => setMode('renaming')}>
-            Rename
-          </button>
-          <button type="button" class="small" aria-label={`Delete ${name} …`} onClick={() => setMode('deleting')}>
-            Delete …
-          </button>
-        </div>
-      )}
+        ))}
+      </form>
       {failure !== '' && <p role="alert">{failure}</p>}
     </li>
   );
