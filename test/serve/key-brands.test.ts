@@ -143,9 +143,11 @@ describe('the data of the pages', () => {
       const { error } = (await refused.json()) as { error: { allowed: string } };
       expect(error.allowed, path).not.toContain(other.name);
     }
-    for (const path of ['/status/data', '/data/reports', '/reports/', '/snapshots']) {
+    for (const path of ['/status/data', '/data/reports', '/snapshots']) {
       expect([(await all(path)).status, (await ask(path)).status], path).toEqual([200, 403]);
     }
+    const report = '/reports/none.html';
+    expect([(await all(report)).status, (await ask(report)).status]).toEqual([404, 403]);
   });
 
   it('are forbidden for a key whose brands are gone, which monitors must not read as an outage', async () => {

@@ -152,7 +152,7 @@ describe('the pages of several workspaces', () => {
       '/data/metrics?metrics=visibility',
       '/status/data',
       '/v1/brands',
-      '/reports/',
+      '/data/reports',
     ]) {
       expect((await fleet.ask(`/w/north${path}`, all)).status, path).toBe(200);
       expect((await fleet.ask(`/w/north${path}`, own)).status, path).toBe(200);
