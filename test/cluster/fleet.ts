@@ -48,17 +48,22 @@ export async function startFleet(options: FleetOptions) {
     databaseUrl === undefined
       ? {}
       : {
-          runner: { kind: 'postgres', urlVariable: VARIABLE, sharedFolder: true },
+          runner: {
+            kind: 'postgres',
+            urlVariable: VARIABLE,
+            ...(settings?.['home'] === undefined && { sharedFolder: true }),
+          },
           budget: { kind: 'postgres', urlVariable: VARIABLE },
         };
   if (databaseUrl !== undefined) environment[VARIABLE] = databaseUrl;
   const written = JSON.stringify({ ...shared, ...settings, workspaces });
   await writeFile(join(folder, 'sightline.config.json'), written);
   const running = new Set<ChildProcess>();
-  const start = (...args: readonly string[]) => {
+  /** Starts a process in the folder of another machine. */
+  const startIn = (cwd: string, ...args: readonly string[]) => {
     const env = { PATH: process.env['PATH'], HOME: folder, ...oneThread(), ...environment };
     const child = spawn(process.execPath, [MAIN, ...args], {
-      cwd: folder,
+      cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       // Ctrl-C reaches only the parent process, which passes it on.
@@ -72,11 +77,13 @@ export async function startFleet(options: FleetOptions) {
     void ended.then(() => running.delete(child));
     return { ...started, ended };
   };
+  const start = (...args: readonly string[]) => startIn(folder, ...args);
   return {
     folder,
     environment,
     sandboxes,
     start,
+    startIn,
     /** Makes a folder with the same settings, as on another machine, and returns its path. */
     machine: async (name: string): Promise<string> => {
       const cwd = join(folder, name);
@@ -91,9 +98,12 @@ export async function startFleet(options: FleetOptions) {
       if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
       return stdout.join('\n');
     },
-    /** Compares a warehouse with the responses of its sandbox and returns the number of rows. `only` are the synced resources. */
-    compare: async (workspace: string, only?: readonly string[]): Promise<number> => {
-      const file = join(folder, 'data', workspace, 'warehouse.duckdb');
+    /**
+     * Compares a workspace's warehouse with the responses of its sandbox and returns the number of rows. `only` are the synced resources,
+     * `machine` is the folder of another machine.
+     */
+    compare: async (workspace: string, only?: readonly string[], machine = folder): Promise<number> => {
+      const file = join(machine, 'data', workspace, 'warehouse.duckdb');
       const compared = await withWarehouseFile(file, sandboxes.get(workspace) as WorkspaceSandbox, (opened) =>
         expectEqualToUpstream(opened, only === undefined ? {} : { only }),
       );

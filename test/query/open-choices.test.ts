@@ -58,7 +58,7 @@ async function examine(seed: number, share: number, count: number): Promise<Exam
   const mirror = await openMirror({ ...SIZE, seed, questionsMax: PROBES_MAX, choices: randomChoices(seed, share) });
   mirror.sandbox.world.advance({ deletedPrompts: 1, deletedCompetitors: 1 });
   await mirror.publish();
-  const [sent] = await mirror.query("SELECT count(*) AS probes FROM sync.requests WHERE chain = 'probe'");
+  const [sent] = await mirror.query("SELECT count(*) AS probes FROM sync.requests WHERE slice = 'probe'");
   expect(Number(sent?.['probes'])).toBeGreaterThan(0);
   expect(Number(sent?.['probes'])).toBeLessThanOrEqual(PROBES_MAX);
   const asked = fc.sample(questions(await readVocabulary(mirror)), { numRuns: count, seed });
