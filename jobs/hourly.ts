@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts';
+import { defineJob } from '../src/jobs/job.ts';
 
 /** Syncs the data that change within a day, with a request limit that leaves most of the budget to other work. */
 export const hourly = defineJob({

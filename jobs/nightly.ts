@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts';
+import { defineJob } from '../src/jobs/job.ts';
 
 /** Syncs, verifies and exports every workspace each night. */
 export const nightly = defineJob({

@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts';
+import { defineJob } from '../src/jobs/job.ts';
 
 /** Writes the reports and sends the briefs on Monday morning. */
 export const report = defineJob({

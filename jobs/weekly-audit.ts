@@ -1,4 +1,4 @@
-import { defineJob } from '../src/scheduler/job.ts';
+import { defineJob } from '../src/jobs/job.ts';
 
 /** Checks that need too many requests to run every night. */
 export const weeklyAudit = defineJob({

@@ -6,7 +6,7 @@ import { publishSchema } from '../src/base/config/publish-settings.ts';
 import { OPTIONAL_PACKAGES } from '../src/base/optional-packages.ts';
 import { commands } from '../src/cli/program/command-list.ts';
 import { describeTables } from '../src/operations/dictionary.ts';
-import { builtInCatalogue } from '../src/session/catalogues.ts';
+import { builtInCatalogue } from '../src/workspace/catalogues.ts';
 
 const root = join(import.meta.dirname, '..');
 const pages = [

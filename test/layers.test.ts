@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAst } from 'vitest/node';
 import { declarations } from '../schemas/catalogue.ts';
-import { SCOPES } from '../src/session/stored-keys.ts';
+import { SCOPES } from '../src/workspace/stored-keys.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -12,21 +12,16 @@ const layers = [
   'cli',
   'serve',
   'operations',
-  'scheduler',
+  'jobs',
   'web',
-  'session',
-  'query',
+  'workspace',
+  'read',
   'sync',
-  'analytics',
-  'lake',
-  'destinations',
-  'snapshot',
-  'storage',
+  'metrics',
+  'publish',
   'warehouse',
   'upstream',
-  'budget',
   'sandbox',
-  'plausibility',
   'contract',
   'base',
 ];
@@ -37,7 +32,7 @@ const FUNCTION_LINES_MAX = 80;
 
 /** Small files with one importer or none, and why they stay. */
 const small: Readonly<Record<string, string>> = {
-  'src/destinations/load-child.ts': 'the main module of a process',
+  'src/publish/destinations/load-child.ts': 'the main module of a process',
   'src/operations/': 'one file per operation, called by a command or a job step that renders its result',
   'src/cli/commands/': 'one file per command, loaded when the command runs',
   'src/cli/program/': 'one file per group of commands',
@@ -55,12 +50,13 @@ const small: Readonly<Record<string, string>> = {
 /** Modules with state, and why it belongs to the process. */
 const stateful: Readonly<Record<string, string>> = {
   'src/base/file-lock.ts held': 'the process ID of a killed process may be that of this one',
-  'src/budget/budget-database.ts shared': 'budgets of many keys share the few connections that a process may open',
+  'src/upstream/budget/budget-database.ts shared':
+    'budgets of many keys share the few connections that a process may open',
   'src/cli/output/terminal.ts given': 'the surroundings of the running command, per asynchronous context',
   'src/operations/notify/notify-state.ts turns': 'jobs and requests of a process deliver messages one at a time',
   'src/operations/notify/notify-state.ts unwritten': 'if the disk is full, only the memory of the process remains',
-  'src/scheduler/job-log.ts lastWrites': 'all opened logs of a file write in turn',
-  'src/scheduler/zone.ts formats': 'Intl formats take milliseconds to create and depend only on the name of the zone',
+  'src/jobs/job-log.ts lastWrites': 'all opened logs of a file write in turn',
+  'src/jobs/zone.ts formats': 'Intl formats take milliseconds to create and depend only on the name of the zone',
   'src/warehouse/file/open-files.ts opened': 'POSIX locks belong to the process',
 };
 
@@ -71,6 +67,7 @@ interface Source {
   readonly imports: readonly string[];
 }
 
+const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 const sources = [...walk('src'), ...walk('schemas'), ...walk('jobs')].map(readSource);
 const inSrc = sources.filter(({ path }) => path.startsWith('src/'));
 
@@ -93,6 +90,18 @@ describe('the layers of src', () => {
     expect(upward).toEqual([]);
   });
 
+  it('have no more lines than their budgets', () => {
+    const rows = [...architecture.matchAll(/^\| `(\w+)` \|.*\| ([\d,]+) \|$/gm)];
+    const budgets = rows.map(([, layer = '', lines = '']) => [layer, Number(lines.replace(',', ''))] as const);
+    expect(budgets.map(([layer]) => layer)).toEqual(layers);
+    const linesOf = (layer: string): number =>
+      sumOf(
+        inSrc.filter(({ path }) => folderOf(path) === `src/${layer}`).map(({ text }) => text.split('\n').length - 1),
+      );
+    const over = budgets.filter(([layer, most]) => linesOf(layer) > most);
+    expect(over.map(([layer, most]) => `${layer}: ${linesOf(layer)} of ${most}`)).toEqual([]);
+  });
+
   it('have no import cycle', () => {
     const cleared = new Set<string>();
     const cycles = sources.map(({ path }) => cycleFrom(path, [], cleared)).filter((cycle) => cycle !== null);
@@ -107,9 +116,9 @@ describe('the layers of src', () => {
     ]);
     expect(foldersImporting('jose')).toEqual(['src/serve']);
     // Loaded only if a budget or the task queue is shared between machines.
-    expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/budget']);
-    expect(foldersImporting('pg')).toEqual(['src/budget']);
-    expect(foldersImporting('pg-boss')).toEqual(['src/scheduler']);
+    expect(foldersImporting('rate-limiter-flexible')).toEqual(['src/upstream']);
+    expect(foldersImporting('pg')).toEqual(['src/upstream']);
+    expect(foldersImporting('pg-boss')).toEqual(['src/jobs']);
     for (const name of ['@fastify/cors', 'prom-client', 'pino', 'pino-pretty']) {
       expect(foldersImporting(name)).toEqual(['src/serve']);
     }
@@ -119,7 +128,7 @@ describe('the layers of src', () => {
     ]);
     // Loaded only for object stores.
     expect(sources.filter(({ text }) => /(?:from|import\()\s*'@aws-sdk\//.test(text)).map(({ path }) => path)).toEqual([
-      'src/storage/s3-connection.ts',
+      'src/publish/storage/s3-connection.ts',
     ]);
     expect(foldersImporting('fastify')).toEqual(['src/serve']);
   });
@@ -131,12 +140,10 @@ describe('the layers of src', () => {
           ? imports.filter((target) => target.startsWith(to)).map((target) => `${path} → ${target}`)
           : [],
       );
-    for (const collecting of ['src/upstream/', 'src/budget/']) {
-      expect(between('src/warehouse/', collecting)).toEqual([]);
-      expect(between(collecting, 'src/warehouse/')).toEqual([]);
-      expect(between('src/query/', collecting)).toEqual([]);
-      expect(between('src/serve/http/', collecting)).toEqual([]);
-    }
+    expect(between('src/warehouse/', 'src/upstream/')).toEqual([]);
+    expect(between('src/upstream/', 'src/warehouse/')).toEqual([]);
+    expect(between('src/read/', 'src/upstream/')).toEqual([]);
+    expect(between('src/serve/http/', 'src/upstream/')).toEqual([]);
   });
 
   it('open sockets only in upstream, the sandbox, the read server, for notifications and for object stores', () => {
@@ -152,8 +159,8 @@ describe('the layers of src', () => {
     expect(senders.map(({ path }) => path).sort()).toEqual([
       'src/operations/notify/send-mail.ts',
       'src/operations/notify/send-webhook.ts',
+      'src/publish/storage/proxy-handler.ts',
       'src/serve/auth/oauth/issuer-documents.ts',
-      'src/storage/proxy-handler.ts',
     ]);
     // The second one compares addresses.
     const none = [outgoing, 'src/base/link-local.ts'];
@@ -193,7 +200,7 @@ describe('the layers of src', () => {
     expect(withText(/process\.exit\b/)).toEqual(['src/cli/main.ts']);
   });
 
-  it('name no resource outside src/analytics and the data pages', () => {
+  it('name no resource outside src/metrics and the data pages', () => {
     // `brand` is both a scope of the contract and the name of an endpoint.
     const scopes = declarations.map(({ scope }): string => scope);
     const names = declarations
@@ -220,7 +227,7 @@ describe('the layers of src', () => {
     expect(sandbox.filter(({ text }) => things.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  it('name no snake_case resource or table outside src/analytics and the data pages, not even in comments', () => {
+  it('name no snake_case resource or table outside src/metrics and the data pages, not even in comments', () => {
     const names = declarations
       .flatMap(({ name, tables }) => [name, ...tables.map((table) => table.name)])
       .filter((name) => name.includes('_'));
@@ -268,6 +275,10 @@ describe('the files of src', () => {
   });
 });
 
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
+
 function walk(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
@@ -287,7 +298,7 @@ function readSource(path: string): Source {
 
 // Has numbers or views of certain resources.
 function showsResources(path: string): boolean {
-  return path.startsWith('src/analytics/') || path.startsWith('src/web/app/');
+  return path.startsWith('src/metrics/') || path.startsWith('src/web/app/');
 }
 
 function layerOf(path: string): number {

@@ -1,13 +1,13 @@
-import { toOverrides } from '../analytics/calibration/overrides.ts';
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
 import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readEnvironment } from '../base/config/environment.ts';
 import { listWorkspaces } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { toOverrides } from '../metrics/calibration/overrides.ts';
 import type { Configured } from '../operations/cluster/workspace-list.ts';
 import { jobsOf } from '../operations/jobs/job-list.ts';
-import type { Context } from '../session/workspace.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { plural, say } from './output/output.ts';
 import { terminal } from './output/terminal.ts';
 

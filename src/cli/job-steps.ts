@@ -1,9 +1,9 @@
 import type { Ending } from '../base/ending.ts';
 import { errorTable } from '../base/errors.ts';
+import type { Step } from '../jobs/job.ts';
 import { runStep, type StepResult } from '../operations/jobs/run-step.ts';
 import type { JobLogger, PerformStep } from '../operations/jobs/run-workspace-job.ts';
-import type { Step } from '../scheduler/job.ts';
-import type { Context } from '../session/workspace.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { commandContext, type WorkspaceFlags } from './context.ts';
 import type { JsonValue } from './json/json-outputs.ts';
 import { loadLine, renderLoads } from './output/load-summary.ts';

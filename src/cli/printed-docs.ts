@@ -1,7 +1,7 @@
 import type { Argument, Option } from 'commander';
 import { VERSION } from '../base/version.ts';
 import { describeTables, toMarkdown } from '../operations/dictionary.ts';
-import { builtInCatalogue } from '../session/catalogues.ts';
+import { builtInCatalogue } from '../workspace/catalogues.ts';
 import { jsonSchemaOf } from './json/json-outputs.ts';
 import { commandGroups } from './program/command-list.ts';
 import { exitCodes } from './program/exit-codes.ts';

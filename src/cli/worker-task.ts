@@ -1,5 +1,5 @@
+import type { Lease, Task, TaskEnd } from '../jobs/runner.ts';
 import { runTask, type TaskParts } from '../operations/jobs/run-task.ts';
-import type { Lease, Task, TaskEnd } from '../scheduler/runner.ts';
 import type { WorkspaceFlags } from './context.ts';
 import { loggedSteps } from './job-steps.ts';
 import { terminal } from './output/terminal.ts';

@@ -136,7 +136,7 @@ export function isListChange({ kind }: Change): boolean {
   return kind === 'set' || kind === 'walk';
 }
 
-/** Numbers that src/analytics computes from the responses and visits in the warehouse. */
+/** Numbers that src/metrics computes from the responses and visits in the warehouse. */
 export type Computation = 'by-nothing' | 'by-day' | 'by-prompt' | 'by-group' | 'domains' | 'pages' | 'visits';
 
 /** Declaration of one endpoint. Tables, requests, routes and documents are derived from it. */
@@ -169,15 +169,15 @@ export interface ResourceDeclaration {
   readonly generic?: true;
   /**
    * Largest loss of one read that is stored without confirmation: `share` of the rows, for lists of more than `rows` rows.
-   * Default: the bounds in src/plausibility/mass-deletion.ts.
+   * Default: the bounds in src/contract/plausibility/mass-deletion.ts.
    */
   readonly maxLoss?: { readonly share: number; readonly rows: number };
-  /** Maximum items of a list that is requested without a limit; default: src/plausibility/page-work.ts. */
+  /** Maximum items of a list that is requested without a limit; default: src/contract/plausibility/page-work.ts. */
   readonly itemsMax?: number;
   readonly tables: readonly TableDeclaration[];
   /** Sort order: field names, with a leading `-` for descending. Default: upstream's order. */
   readonly order?: readonly string[];
-  /** Earliest plausible day of an item; default: src/plausibility/item-times.ts. */
+  /** Earliest plausible day of an item; default: src/contract/plausibility/item-times.ts. */
   readonly earliest?: string;
   /** Query parameters whose resolved values the response repeats, in order. */
   readonly echoes?: readonly string[];

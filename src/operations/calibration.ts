@@ -1,10 +1,10 @@
-import { type CalibratedPoint, toPoint } from '../analytics/calibration/calibrated-points.ts';
-import { type Conventions, defaultConventions } from '../analytics/calibration/conventions.ts';
-import { conventionNames } from '../analytics/calibration/descriptions.ts';
-import { readStoredFindings } from '../analytics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import { chooseName } from '../base/choose-name.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
+import { type CalibratedPoint, toPoint } from '../metrics/calibration/calibrated-points.ts';
+import { type Conventions, defaultConventions } from '../metrics/calibration/conventions.ts';
+import { conventionNames } from '../metrics/calibration/descriptions.ts';
+import { readStoredFindings } from '../metrics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
 import { type NewestReplica, readNewestReplica } from './status.ts';
 
 /**

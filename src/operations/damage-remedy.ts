@@ -4,12 +4,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DEFAULT_WORKSPACE } from '../base/config/workspace-names.ts';
 import { SightlineError } from '../base/errors.ts';
 import { quotedArgument } from '../base/visible.ts';
-import { builtInCatalogue } from '../session/catalogues.ts';
-import { type Layout, layoutOf } from '../snapshot/layout.ts';
-import { isSnapshotId } from '../snapshot/manifest.ts';
+import { type Layout, layoutOf } from '../publish/snapshot/layout.ts';
+import { isSnapshotId } from '../publish/snapshot/manifest.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { readBackupFile, readWhole } from '../warehouse/file/copy-check.ts';
+import { builtInCatalogue } from '../workspace/catalogues.ts';
 import { findDamagedFiles, readSnapshot } from './backup/restore-snapshot.ts';
 
 /** Snapshots that are checked, newest first, to find one to restore from. */

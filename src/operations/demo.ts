@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gallery } from '../analytics/gallery/gallery.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { loadConfig } from '../base/config/config.ts';
 import { DEMO_WORKSPACE } from '../base/config/workspace-names.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder } from '../base/files.ts';
-import type { Context } from '../session/workspace.ts';
+import { gallery } from '../metrics/gallery/gallery.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { type Exported, exportWorkspace } from './export.ts';
 import { queryWorkspace } from './query.ts';
 import { type OnProgress, syncWorkspace } from './sync.ts';

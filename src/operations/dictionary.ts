@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { MART_SCHEMA, marts } from '../analytics/marts/marts.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import type { ValueOf } from '../contract/operation/json-parts.ts';
-import { chooseTable } from '../snapshot/selection.ts';
+import { MART_SCHEMA, marts } from '../metrics/marts/marts.ts';
+import { chooseTable } from '../publish/snapshot/selection.ts';
 import { ensureViews } from '../warehouse/views.ts';
 import { openWarehouse } from '../warehouse/warehouse.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { DiskNeed } from '../base/disk-need.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 import { databaseBytes } from '../warehouse/file/copy-database.ts';
 
 /**

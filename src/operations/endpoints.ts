@@ -3,13 +3,13 @@ import { classifyEndpoints } from '../contract/openapi/classify.ts';
 import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
 import { shapeOfPath } from '../contract/openapi/references.ts';
 import { number, type ValueOf } from '../contract/operation/json-parts.ts';
-import { builtInCatalogue } from '../session/catalogues.ts';
-import { readStoredForms } from '../session/stored-forms-file.ts';
-import type { Context } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
+import { builtInCatalogue } from '../workspace/catalogues.ts';
+import { readStoredForms } from '../workspace/stored-forms-file.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { basePathOf, openBudget } from './sync.ts';
 
 /** The endpoints in upstream's OpenAPI document. */

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { publishedMarts } from '../analytics/marts/published.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import { inSpan } from '../base/trace.ts';
-import { noData } from '../session/newest-replica.ts';
-import { withSession } from '../session/session.ts';
-import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
-import { exportSnapshot, type Snapshot } from '../snapshot/snapshot-export.ts';
+import { publishedMarts } from '../metrics/marts/published.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
+import { exportSnapshot, type Snapshot } from '../publish/snapshot/snapshot-export.ts';
+import { noData } from '../workspace/newest-replica.ts';
+import { withSession } from '../workspace/session.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../workspace/workspace.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './publish.ts';
 
 /** Enough to sort and write two files; larger sorts spill to disk. Each session of an export runs its statements on one thread. */

@@ -2,8 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
 import type { Ending } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import type { Context } from '../session/workspace.ts';
 import type { SetupProblem, SetupState, SetupTest } from '../web/page-data/setup-state.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { estimateFirstSync, initializeWorkspace } from './initialize.ts';
 
 /** Dependencies of a first run. */

@@ -4,7 +4,7 @@ import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readSecret } from '../base/config/key-file.ts';
 import { checkWorkspaceName, DEFAULT_WORKSPACE } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
-import type { Context } from '../session/workspace.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { type ConnectionTest, meantBy, testConnection } from './connection-test.ts';
 import { withAdvice } from './init-advice.ts';
 import { type PricedPlan, priceWorkspace } from './plan.ts';

@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
 import { replaceFile } from '../base/files.ts';
 import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 
 const lastLoad = z.object({
   kind: z.enum(DESTINATION_KINDS),

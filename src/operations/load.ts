@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { type PublishedMarts, publishedMarts } from '../analytics/marts/published.ts';
 import { chooseName } from '../base/choose-name.ts';
 import { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { errorParts, number, type ValueOf } from '../contract/operation/json-parts.ts';
-import type { LoadTable } from '../destinations/load-tables.ts';
-import { runLoad } from '../destinations/run-child.ts';
-import { catalogueOf } from '../session/catalogues.ts';
-import { openReplicaWith } from '../session/newest-replica.ts';
-import type { Context } from '../session/workspace.ts';
-import { catalogueTables, REPLICA } from '../snapshot/exported-table.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { type PublishedMarts, publishedMarts } from '../metrics/marts/published.ts';
+import type { LoadTable } from '../publish/destinations/load-tables.ts';
+import { runLoad } from '../publish/destinations/run-child.ts';
+import { catalogueTables, REPLICA } from '../publish/snapshot/exported-table.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 import { checkOpens } from '../warehouse/file/read-only.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
 import { quoted } from '../warehouse/schema.ts';
+import { catalogueOf } from '../workspace/catalogues.ts';
+import { openReplicaWith } from '../workspace/newest-replica.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { recordLoad } from './last-loads.ts';
 
 /** Marts that every destination has, in one table for all workspaces. */

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
-import { noData } from '../session/newest-replica.ts';
-import { withSession } from '../session/session.ts';
-import { type Context, withWarehouse } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
-import { applyRetention } from '../snapshot/retention.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
+import { applyRetention } from '../publish/snapshot/retention.ts';
 import { type Flaw, findFlaws } from '../warehouse/file/integrity.ts';
 import { copyWarehouse, findMissing } from '../warehouse/file/rebuild.ts';
+import { noData } from '../workspace/newest-replica.ts';
+import { withSession } from '../workspace/session.ts';
+import { type Context, withWarehouse } from '../workspace/workspace.ts';
 import { estimateCopy } from './disk-estimates.ts';
 import { retainPublished } from './publish.ts';
 

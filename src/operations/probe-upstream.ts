@@ -1,11 +1,11 @@
-import { createProbeFinder } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
-import type { Budget } from '../budget/budget.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
+import { createProbeFinder } from '../metrics/calibration/calibrate.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
 import type { SyncStats } from '../sync/sync-stats.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
+import type { Budget } from '../upstream/budget/budget.ts';
 import type { Database } from '../warehouse/database.ts';
 import { keepAnswer } from '../warehouse/ledger/answers.ts';
 

@@ -4,9 +4,9 @@ import type { ErrorCode } from '../base/errors.ts';
 import { itemsOf } from '../contract/body.ts';
 import { brandListOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { builtInCatalogue } from '../session/catalogues.ts';
 import { createClient } from '../upstream/client.ts';
 import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
+import { builtInCatalogue } from '../workspace/catalogues.ts';
 import { openBudget } from './sync.ts';
 
 /** Upstream's response to one request for the brands of a workspace. */

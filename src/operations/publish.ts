@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { fileCounts, type ValueOf } from '../contract/operation/json-parts.ts';
-import { withStore } from '../session/storage-location.ts';
-import type { Context } from '../session/workspace.ts';
-import { readManifest } from '../snapshot/manifest.ts';
-import type { Snapshot } from '../snapshot/snapshot-export.ts';
+import { readManifest } from '../publish/snapshot/manifest.ts';
+import type { Snapshot } from '../publish/snapshot/snapshot-export.ts';
+import { withStore } from '../workspace/storage-location.ts';
+import type { Context } from '../workspace/workspace.ts';
 
 /** Where a snapshot was published. */
 export const publication = z.object({
@@ -40,7 +40,7 @@ export async function publishSnapshot(
     inSpan('publish', {}, async () => {
       const manifest = await readManifest(snapshot.path);
       if (manifest === null) throw new SightlineError('publish_failed', `${snapshot.path} no longer has a manifest`);
-      const { createStorePublisher } = await import('../lake/store-publisher.ts');
+      const { createStorePublisher } = await import('../publish/lake/store-publisher.ts');
       const publisher = createStorePublisher(store, { clock, signal, onProgress, epoch: session?.epoch ?? null });
       const placed = await publisher.put({ folder: snapshot.path, manifest });
       const pointer = await publisher.point(placed);
@@ -63,7 +63,7 @@ export async function checkPublishable(context: Context): Promise<void> {
 export async function retainPublished(context: Context): Promise<string[]> {
   const { config, clock, signal } = context;
   const deleted = await withStore(context, async (store) => {
-    const { retainStored } = await import('../lake/lake-retention.ts');
+    const { retainStored } = await import('../publish/lake/lake-retention.ts');
     return retainStored(store, config.keep, clock.now(), { clock, signal });
   });
   return deleted ?? [];

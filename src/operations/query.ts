@@ -10,12 +10,12 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
-import { noData, openNewestReplicaWith, openReplicaWith } from '../session/newest-replica.ts';
-import { agesOf, layoutOf } from '../snapshot/layout.ts';
+import { agesOf, layoutOf } from '../publish/snapshot/layout.ts';
 import { type RunningSync, readProgress } from '../sync/progress-file.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
 import { type GuardedSql, openGuardedSql } from '../warehouse/sql/guarded-sql.ts';
+import { noData, openNewestReplicaWith, openReplicaWith } from '../workspace/newest-replica.ts';
 import { checkNotOwnFile } from './own-files.ts';
 
 const MEMORY_MB_MAX = 4_096;

@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { number, type ValueOf } from '../contract/operation/json-parts.ts';
-import { builtInCatalogue, catalogueOf } from '../session/catalogues.ts';
-import { withSession } from '../session/session.ts';
-import { readStoredForms } from '../session/stored-forms-file.ts';
-import { type Context, publish, withWarehouse } from '../session/workspace.ts';
-import { type Layout, layoutOf } from '../snapshot/layout.ts';
+import { calibrateConventions } from '../metrics/calibration/calibrate.ts';
+import { type Layout, layoutOf } from '../publish/snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
 import { type ReplayResult, replayPages, replayResult } from '../sync/raw/replay-pages.ts';
 import { DamagedFile } from '../warehouse/errors.ts';
 import { checkDatabasePath, removeDatabase } from '../warehouse/file/copy-database.ts';
 import { carryOver, copyWarehouse, emptyResources, findMissing } from '../warehouse/file/rebuild.ts';
+import { builtInCatalogue, catalogueOf } from '../workspace/catalogues.ts';
+import { withSession } from '../workspace/session.ts';
+import { readStoredForms } from '../workspace/stored-forms-file.ts';
+import { type Context, publish, withWarehouse } from '../workspace/workspace.ts';
 import {
   inWarehouse,
   keepOld,

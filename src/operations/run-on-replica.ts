@@ -1,13 +1,13 @@
-import { readConventions } from '../analytics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
-import type { MetricsSource } from '../query/metrics/table-result.ts';
-import { openServedReplica } from '../query/open-replica.ts';
-import { catalogueOf } from '../session/catalogues.ts';
-import { liveMarks } from '../session/marks-file.ts';
-import { openReplicaWith } from '../session/newest-replica.ts';
-import type { Context } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { readConventions } from '../metrics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
+import type { MetricsSource } from '../read/metrics/table-result.ts';
+import { openServedReplica } from '../read/open-replica.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
+import { catalogueOf } from '../workspace/catalogues.ts';
+import { liveMarks } from '../workspace/marks-file.ts';
+import { openReplicaWith } from '../workspace/newest-replica.ts';
+import type { Context } from '../workspace/workspace.ts';
 
 /** Time limit of a query of a command; longer than in the server, because no other query waits for it. */
 const TIMEOUT_MS = 600_000;

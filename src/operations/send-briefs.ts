@@ -1,6 +1,6 @@
-import type { Brief } from '../analytics/explain/brief-result.ts';
-import { briefBrand } from '../query/metrics/brief-brand.ts';
-import type { Context } from '../session/workspace.ts';
+import type { Brief } from '../metrics/explain/brief-result.ts';
+import { briefBrand } from '../read/metrics/brief-brand.ts';
+import type { Context } from '../workspace/workspace.ts';
 import { briefPicturePath, writeBriefPicture } from './notify/brief-picture.ts';
 import { notifyOfBriefs } from './notify/notify-of.ts';
 import { runOnReplica } from './run-on-replica.ts';

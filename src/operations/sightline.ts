@@ -1,19 +1,19 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
+import { readEnvironment } from '../base/config/environment.ts';
+import { COMPARE_REQUESTS } from '../jobs/job.ts';
 /**
  * The package's entry for programs, `import { openContext, sync, query } from '@sightline-mirror/sightline'`. Nothing in `src` imports it. Each function
  * is the operation of the command with the same name, loads its code when it is first called, and prints nothing.
  *
  * @module
  */
-import type { CalibratedPoint } from '../analytics/calibration/calibrated-points.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
-import { loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
-import { readEnvironment } from '../base/config/environment.ts';
-import { COMPARE_REQUESTS } from '../scheduler/job.ts';
-import type { Context } from '../session/workspace.ts';
+import type { CalibratedPoint } from '../metrics/calibration/calibrated-points.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { QueryResult } from '../warehouse/reader.ts';
 import type { QueryLimits } from '../warehouse/sql/guarded-protocol.ts';
+import type { Context } from '../workspace/workspace.ts';
 import type { Backup } from './backup/backup.ts';
 import type { Comparison } from './compare/compare-question.ts';
 import type { CompareRequest } from './compare/compare.ts';

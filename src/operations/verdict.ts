@@ -1,6 +1,6 @@
 import { STALE_HOURS } from '../base/config/notify-settings.ts';
+import { isClockError } from '../contract/plausibility/run-clock.ts';
 import { DAY_MS, shownTime } from '../contract/time.ts';
-import { isClockError } from '../plausibility/run-clock.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import type { Finding, JobLine, Level, Verdict } from '../web/page-data/status-lines.ts';

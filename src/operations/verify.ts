@@ -1,16 +1,12 @@
 import { existsSync } from 'node:fs';
-import { readCalibratedConventions } from '../analytics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
-import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../analytics/verification/verify-brand.ts';
 import { DONE, type Ending, endingOfError } from '../base/ending.ts';
 import type { SightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { addDays, eachDay } from '../contract/time.ts';
-import { catalogueOf } from '../session/catalogues.ts';
-import { noData } from '../session/newest-replica.ts';
-import { withSession } from '../session/session.ts';
-import { type Context, type Opened, publish, withWarehouse } from '../session/workspace.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { readCalibratedConventions } from '../metrics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
+import { ANSWERS, type BrandVerification, REPORTS, verifyBrand } from '../metrics/verification/verify-brand.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
 import type { DayRange } from '../sync/slice.ts';
 import { readBrandList } from '../warehouse/brand-list.ts';
@@ -20,6 +16,10 @@ import {
   type Verified,
   writeVerifications,
 } from '../warehouse/ledger/verifications.ts';
+import { catalogueOf } from '../workspace/catalogues.ts';
+import { noData } from '../workspace/newest-replica.ts';
+import { withSession } from '../workspace/session.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../workspace/workspace.ts';
 import { chooseBrandIds } from './choose-brands.ts';
 import { type OnProgress, SYNC_RESOURCES, syncOpened } from './sync.ts';
 

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { readConventions, readDoubts } from '../analytics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../analytics/calibration/overrides.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { createService } from '../query/create-service.ts';
-import type { Service } from '../query/service.ts';
-import { catalogueOf } from '../session/catalogues.ts';
-import { liveMarks } from '../session/marks-file.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { readConventions, readDoubts } from '../metrics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
+import { createService } from '../read/create-service.ts';
+import type { Service } from '../read/service.ts';
 import { readProgress } from '../sync/progress-file.ts';
 import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
+import { catalogueOf } from '../workspace/catalogues.ts';
+import { liveMarks } from '../workspace/marks-file.ts';
 import { readCursorSecret } from './auth/keys.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { OAuthSettings } from '../base/config/oauth-settings.ts';
 import { SightlineError } from '../base/errors.ts';
-import { writeServerRecord } from '../session/server-record.ts';
+import { writeServerRecord } from '../workspace/server-record.ts';
 import type { OAuth, OAuthParts } from './auth/oauth/oauth.ts';
 import { createLink, openSessions } from './auth/sessions.ts';
 import { HTTP_LIMITS } from './http/http-limits.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { readBudgetUse } from '../budget/budget-use.ts';
 import { jobLines } from '../operations/jobs/job-list.ts';
 import { readDestinations } from '../operations/last-loads.ts';
-import { toShownTexts } from '../query/shown-text.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
+import { toShownTexts } from '../read/shown-text.ts';
+import { readBudgetUse } from '../upstream/budget/budget-use.ts';
 import type { PageAccess } from './pages/page-access.ts';
 import type { StatusParts } from './pages/status-report.ts';
 

@@ -1,7 +1,7 @@
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../contract/plausibility/completeness.ts';
+import { hasDropped, isMassDeletion } from '../contract/plausibility/mass-deletion.ts';
 import { addDays, daysInRange, shownTime } from '../contract/time.ts';
-import { createUsualCheck, isProven, nextRetryAt, RETRIES_MAX } from '../plausibility/completeness.ts';
-import { hasDropped, isMassDeletion } from '../plausibility/mass-deletion.ts';
 import type { ListedBrand } from '../warehouse/brand-list.ts';
 import type { Database } from '../warehouse/database.ts';
 import { type Audit, type Comparison, writeAudits } from '../warehouse/ledger/audits.ts';

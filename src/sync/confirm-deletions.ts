@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Catalogue, detailsOf } from '../contract/catalogue.ts';
+import type { TableLoss } from '../contract/plausibility/mass-deletion.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import type { TableLoss } from '../plausibility/mass-deletion.ts';
 import type { Client } from '../upstream/client.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import type { UnconfirmedRows } from '../warehouse/write/page-commit.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { isAlive } from '../base/process-alive.ts';
 import type { ValueOf } from '../contract/operation/json-parts.ts';
-import { layoutOf } from '../snapshot/layout.ts';
+import { layoutOf } from '../publish/snapshot/layout.ts';
 import type { Progress } from './progress.ts';
 
 const WRITE_EVERY_MS = 1_000;

@@ -1,4 +1,4 @@
-import type { BudgetState } from '../budget/budget.ts';
+import type { BudgetState } from '../upstream/budget/budget.ts';
 import type { SyncStats } from './sync-stats.ts';
 
 /** Progress of one resource: completed and expected requests, rows read, and failed slices. */

@@ -3,11 +3,11 @@ import { BodyError, itemsOf } from '../contract/body.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { formsOf } from '../contract/formats.ts';
 import type { Implausible } from '../contract/implausible.ts';
+import { createTimeCheck } from '../contract/plausibility/item-times.ts';
+import { itemsMaxOf } from '../contract/plausibility/page-work.ts';
 import { createRowReader, type Repeats, type RowReader, type TableRows, type Values } from '../contract/rows.ts';
 import { columnOf } from '../contract/tables.ts';
 import { toDay } from '../contract/time.ts';
-import { createTimeCheck } from '../plausibility/item-times.ts';
-import { itemsMaxOf } from '../plausibility/page-work.ts';
 import type { BodyText } from '../upstream/client.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 

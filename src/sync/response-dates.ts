@@ -1,5 +1,5 @@
 import type { Catalogue } from '../contract/catalogue.ts';
-import type { RunClock } from '../plausibility/run-clock.ts';
+import type { RunClock } from '../contract/plausibility/run-clock.ts';
 import type { Client } from '../upstream/client.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import type { DriftWatch } from './drift-watch.ts';

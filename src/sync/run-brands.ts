@@ -1,5 +1,5 @@
 import { brandListOf, type Catalogue } from '../contract/catalogue.ts';
-import { EARLIEST_DAY, plausibleSince } from '../plausibility/item-times.ts';
+import { EARLIEST_DAY, plausibleSince } from '../contract/plausibility/item-times.ts';
 import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { RunRef } from '../warehouse/ledger/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';

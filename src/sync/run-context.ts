@@ -1,9 +1,9 @@
 import type { ResourceSelection } from '../base/config/config.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
+import { firstReadDay } from '../contract/plausibility/item-times.ts';
+import { SETTLE_DAYS } from '../contract/plausibility/range-totals.ts';
+import { FUTURE_MS_MAX } from '../contract/plausibility/run-clock.ts';
 import { dayOf } from '../contract/time.ts';
-import { firstReadDay } from '../plausibility/item-times.ts';
-import { SETTLE_DAYS } from '../plausibility/range-totals.ts';
-import { FUTURE_MS_MAX } from '../plausibility/run-clock.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import {
   type ClosedSlice,

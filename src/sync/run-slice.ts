@@ -1,7 +1,7 @@
 import { inSpan, type Span } from '../base/trace.ts';
-import { RETRY_AFTER_MS_MAX } from '../budget/send-record.ts';
 import { IgnoredParameterError } from '../contract/rows.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
+import { RETRY_AFTER_MS_MAX } from '../upstream/budget/send-record.ts';
 import { UpstreamError } from '../upstream/errors.ts';
 import { UnsupportedList } from './adapt-endpoint.ts';
 import { createMissingCheck, type MissingCheckParts } from './missing-members.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { calibrateConventions } from '../analytics/calibration/calibrate.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ResourceSelection } from '../base/config/config.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import { inSpan } from '../base/trace.ts';
 import { type Catalogue, brandListOf } from '../contract/catalogue.ts';
 import { amount, number, tableCounts, type ValueOf } from '../contract/operation/json-parts.ts';
-import { createPlanSizeCheck } from '../plausibility/plan-size.ts';
-import { type ClockPolicy, createRunClock } from '../plausibility/run-clock.ts';
+import { createPlanSizeCheck } from '../contract/plausibility/plan-size.ts';
+import { type ClockPolicy, createRunClock } from '../contract/plausibility/run-clock.ts';
+import { calibrateConventions } from '../metrics/calibration/calibrate.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
 import type { Client } from '../upstream/client.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';

@@ -2,10 +2,10 @@ import { isRecord } from '../base/json.ts';
 import { BodyError } from '../contract/body.ts';
 import type { Resource } from '../contract/catalogue.ts';
 import { sizeQuery } from '../contract/paging.ts';
+import type { DeletionGuard } from '../contract/plausibility/mass-deletion.ts';
 import type { Values } from '../contract/rows.ts';
 import { toColumnName } from '../contract/tables.ts';
 import { addDays, toDay } from '../contract/time.ts';
-import type { DeletionGuard } from '../plausibility/mass-deletion.ts';
 import type { SliceRef } from '../warehouse/ledger/ledger.ts';
 
 /** A range of days, both included. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { Budget, Slot } from '../budget/budget.ts';
 import { shownTime } from '../contract/time.ts';
+import type { Budget, Slot } from './budget/budget.ts';
 
 /** Maximum requests and time of a run; null means no limit. */
 export interface Allowance {

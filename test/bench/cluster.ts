@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunnerState } from '../../src/scheduler/runner.ts';
+import type { RunnerState } from '../../src/jobs/runner.ts';
 import { startFleet } from '../cluster/fleet.ts';
 import { disabledJobs } from '../support/jobs.ts';
 import { startPostgres } from '../support/postgres.ts';

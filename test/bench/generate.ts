@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { MART_SCHEMA, marts } from '../../src/metrics/marts/marts.ts';
 import type { Session } from '../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';

@@ -1,10 +1,15 @@
 import { mkdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
-import { publishedMarts } from '../../src/analytics/marts/published.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
-import { attachReplica, catalogueTables, type ExportedTable, sourceOf } from '../../src/snapshot/exported-table.ts';
-import { parquetColumns, parquetOptions } from '../../src/snapshot/parquet.ts';
+import { publishedMarts } from '../../src/metrics/marts/published.ts';
+import {
+  attachReplica,
+  catalogueTables,
+  type ExportedTable,
+  sourceOf,
+} from '../../src/publish/snapshot/exported-table.ts';
+import { parquetColumns, parquetOptions } from '../../src/publish/snapshot/parquet.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { timedTables } from '../../src/warehouse/file/refresh-copy.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';

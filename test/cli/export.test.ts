@@ -3,11 +3,11 @@ import { mkdir, readdir, readFile, readlink, rename, symlink, writeFile } from '
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
-import { publishedMarts } from '../../src/analytics/marts/published.ts';
 import type { JsonValue } from '../../src/cli/json/json-outputs.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
-import { catalogueTables } from '../../src/snapshot/exported-table.ts';
-import { hashes } from '../snapshot/readers.ts';
+import { publishedMarts } from '../../src/metrics/marts/published.ts';
+import { catalogueTables } from '../../src/publish/snapshot/exported-table.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
+import { hashes } from '../publish/snapshot/readers.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { shareCli } from './helpers.ts';

@@ -6,7 +6,7 @@ import { keepSchedule } from '../../src/cli/commands/use/serve-command.ts';
 import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { addDays } from '../../src/contract/time.ts';
-import { readJobRuns } from '../../src/scheduler/job-log.ts';
+import { readJobRuns } from '../../src/jobs/job-log.ts';
 import { startChild } from '../support/child.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';
 import { temporaryFolder } from '../support/folders.ts';

@@ -9,7 +9,7 @@ import { type JsonName, jsonOutputs, jsonSchemaOf } from '../../src/cli/json/jso
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { createProgram } from '../../src/cli/program/program.ts';
 import type { Demo } from '../../src/operations/demo.ts';
-import { dataOperations } from '../../src/query/metrics/data-operations.ts';
+import { dataOperations } from '../../src/read/metrics/data-operations.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { type Finished, runCommand } from '../support/run-command.ts';
 import { worldClock } from '../support/worlds.ts';

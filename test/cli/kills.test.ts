@@ -3,9 +3,9 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { findDamagedFiles } from '../../src/operations/backup/restore-snapshot.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
-import { isSnapshotId, readManifest } from '../../src/snapshot/manifest.ts';
+import { isSnapshotId, readManifest } from '../../src/publish/snapshot/manifest.ts';
 import { readBackupFile, readWhole } from '../../src/warehouse/file/copy-check.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 import { expectEqualToUpstream, fingerprint } from '../support/compare.ts';
 import { countOf } from '../support/counts.ts';
 import { spreadOver } from '../support/warehouse-file.ts';
@@ -23,7 +23,7 @@ interface Kind {
   readonly start: (cli: CliWorkspace, round: number) => Running;
 }
 
-// Kills of a sync: test/sync/replay.test.ts. Kills of an export and of the publication of a replica: test/snapshot/publish.test.ts.
+// Kills of a sync: test/sync/replay.test.ts. Kills of an export and of the publication of a replica: test/publish/snapshot/publish.test.ts.
 const kinds: readonly Kind[] = [
   { name: 'backup', start: ({ start }, round) => start('backup', `backup-${round}.duckdb`) },
   { name: 'restore', start: ({ start }) => start('restore', 'whole.duckdb', '--force', '--yes') },

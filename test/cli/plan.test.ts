@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { planProbes } from '../../src/analytics/calibration/calibrate.ts';
 import { printPlan } from '../../src/cli/commands/start/plan-command.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
+import { planProbes } from '../../src/metrics/calibration/calibrate.ts';
 import { expectJson } from '../support/json-outputs.ts';
 import { openWorkspace } from '../support/workspace.ts';
 import { worldClock } from '../support/worlds.ts';

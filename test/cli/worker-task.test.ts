@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { performTask } from '../../src/cli/worker-task.ts';
-import type { Task, TaskEnd } from '../../src/scheduler/runner.ts';
+import type { Task, TaskEnd } from '../../src/jobs/runner.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { oneThread } from '../support/short-lived.ts';
 import { openCli, until } from './helpers.ts';

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { RunnerState } from '../../src/scheduler/runner.ts';
+import type { RunnerState } from '../../src/jobs/runner.ts';
 import { type Fleet, type FleetOptions, startFleet } from '../cluster/fleet.ts';
 import { createEmptyWarehouse } from '../support/empty-warehouse.ts';
 import { expectJson } from '../support/json-outputs.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { besideMembers, createBesideReader } from '../../src/contract/beside-list.ts';
 import { createObservedForms } from '../../src/contract/field-forms.ts';
 import { createOrderObserver, observedOrder } from '../../src/contract/list-order.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 
 function shapesOf(forms: ReturnType<typeof createObservedForms>, resource: string) {
   return [...forms.unstored(resource).forms].map(([name, value]) => [resource, name, value] as const);

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { declarations } from '../../schemas/catalogue.ts';
 import { createCatalogue, type Resource } from '../../src/contract/catalogue.ts';
 import { nextCursorOf, pagesOf } from '../../src/contract/paging.ts';
+import { parseBody } from '../../src/contract/plausibility/page-work.ts';
 import { createRowReader, type TableRows } from '../../src/contract/rows.ts';
-import { parseBody } from '../../src/plausibility/page-work.ts';
 import { type PageScope, readPage } from '../../src/sync/read-page.ts';
 
 const folder = join(import.meta.dirname, '../fixtures');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkKnown, type KnownValues, ParameterError, readQuery } from '../../src/contract/query-parameters.ts';
 import { dayOf } from '../../src/contract/time.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 
 const NOW_MS = Date.parse('2026-03-15T12:00:00Z');
 const UNKNOWN = 'cccccccc-0000-4000-8000-000000000003';

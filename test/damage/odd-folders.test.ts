@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readManifest } from '../../src/snapshot/manifest.ts';
+import { readManifest } from '../../src/publish/snapshot/manifest.ts';
 import { makeTemplate, type Template } from './workspace.ts';
 
 // DuckDB treats some characters of a path as a glob pattern, and a question mark as the start of parameters.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Finding } from '../../src/operations/doctor/check-context.ts';
 import { checkRecords } from '../../src/operations/doctor/check-implausible.ts';
-import { layoutOf } from '../../src/snapshot/layout.ts';
+import { layoutOf } from '../../src/publish/snapshot/layout.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { contextIn } from '../operations/world-context.ts';
 import { type DamagedCopy, makeTemplate, type Template } from './workspace.ts';

@@ -2,14 +2,14 @@
 import { Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { type ErrorCode, SightlineError } from '../../src/base/errors.ts';
 import { performStep } from '../../src/cli/job-steps.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import { parseArguments } from '../../src/cli/program/program.ts';
+import { MART_SCHEMA, marts } from '../../src/metrics/marts/marts.ts';
 import { jobOf } from '../../src/operations/jobs/job-list.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
-import { openMirror } from '../query/mirror.ts';
+import { openMirror } from '../read/mirror.ts';
 import { expectedLists } from '../support/oracle/mart-lists.ts';
 import { readHeld } from '../support/oracle/rows.ts';
 

@@ -100,7 +100,7 @@ export const webinars: Fixture<Workspace> = {
   {
     adds: 'a mart',
     files: {
-      'src/analytics/marts/alert_days.sql': `-- Alerts by day and type: one row per brand, day and type with alerts.
+      'src/metrics/marts/alert_days.sql': `-- Alerts by day and type: one row per brand, day and type with alerts.
 -- column brand_id UUID: The brand.
 -- column day DATE: The day (UTC).
 -- column type VARCHAR: Alert type.
@@ -126,7 +126,7 @@ SELECT brand_id, day, type, count(*) AS alerts FROM mart.fct_alert GROUP BY ALL
   {
     adds: 'a job',
     files: {
-      'jobs/noon.ts': `import { defineJob } from '../src/scheduler/job.ts';
+      'jobs/noon.ts': `import { defineJob } from '../src/jobs/job.ts';
 
 /** Verifies the data at noon. */
 export const noon = defineJob({
@@ -148,7 +148,7 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
 `,
     },
     edits: {
-      'src/scheduler/job.ts': [
+      'src/jobs/job.ts': [
         [
           "  retention: z.object({ do: z.literal('retention'), ...common }),\n",
           `  greet: z.object({ do: z.literal('greet'), ...common, loud: flag }),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { replayWorkspace } from '../../src/operations/replay.ts';
-import { layoutOf } from '../../src/snapshot/layout.ts';
+import { layoutOf } from '../../src/publish/snapshot/layout.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import type { JsonObject } from './exact-json.ts';

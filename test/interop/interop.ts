@@ -8,7 +8,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { metricflowFiles } from '../../src/analytics/exports/metricflow.ts';
+import { metricflowFiles } from '../../src/metrics/exports/metricflow.ts';
 import { startCatalog } from '../support/iceberg-catalog.ts';
 import { type Client, clients } from './clients.ts';
 import { CACHE, install, MissingPiece, mavenPaths, requireProgram, run } from './prepare.ts';

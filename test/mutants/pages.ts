@@ -266,7 +266,7 @@ const inServer: readonly Mutant[] = [
     tests: ['test/web/reference.test.ts'],
   },
   {
-    file: 'src/query/shown-text.ts',
+    file: 'src/read/shown-text.ts',
     from: 'characters.slice(0, charactersMax)',
     to: 'characters.slice(0, charactersMax + 2)',
     tests: ['test/web/shown-text.test.ts'],
@@ -276,28 +276,28 @@ const inServer: readonly Mutant[] = [
 /** Faults of the exported models of MetricFlow. */
 const inExports: readonly Mutant[] = [
   {
-    file: 'src/analytics/exports/exported-datasets.ts',
+    file: 'src/metrics/exports/exported-datasets.ts',
     from: 'c.domain, count(*) AS cited',
     to: 'c.domain, count(DISTINCT c.url) AS cited',
-    tests: ['test/analytics/exports.test.ts'],
+    tests: ['test/metrics/exports.test.ts'],
   },
   {
-    file: 'src/analytics/exports/exported-measures.ts',
+    file: 'src/metrics/exports/exported-measures.ts',
     from: "voiced: sum('voices'),",
     to: "voiced: { agg: 'count', expr: 'voices' },",
-    tests: ['test/analytics/exports.test.ts'],
+    tests: ['test/metrics/exports.test.ts'],
   },
   {
-    file: 'src/analytics/exports/exported-datasets.ts',
+    file: 'src/metrics/exports/exported-datasets.ts',
     from: "key: ['response_id', 'entity_id'],",
     to: "key: ['response_id'],",
-    tests: ['test/analytics/exports.test.ts'],
+    tests: ['test/metrics/exports.test.ts'],
   },
   {
-    file: 'src/analytics/exports/exported-datasets.ts',
+    file: 'src/metrics/exports/exported-datasets.ts',
     from: 'AND m.competitor_id IS NOT DISTINCT FROM e.competitor_id',
     to: 'AND m.competitor_id = e.competitor_id',
-    tests: ['test/analytics/exports.test.ts'],
+    tests: ['test/metrics/exports.test.ts'],
   },
 ];
 

@@ -6,7 +6,7 @@ import { differencesOfResponses } from '../../src/operations/compare/explain-dif
 import { notifyOfComparison } from '../../src/operations/notify/notify-of.ts';
 import { type Context, openContext } from '../../src/operations/sightline.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';
-import { builtInCatalogue } from '../../src/session/catalogues.ts';
+import { builtInCatalogue } from '../../src/workspace/catalogues.ts';
 import { makeFolder, serve } from '../cli/helpers.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { countOf, sampleOf } from '../support/counts.ts';

@@ -1,4 +1,4 @@
-import { builtInCatalogue } from '../../src/session/catalogues.ts';
+import { builtInCatalogue } from '../../src/workspace/catalogues.ts';
 import type { Alteration, Body, Row } from './deviating-upstream.ts';
 
 /** An alteration of upstream's responses, and how a comparison must report it. */

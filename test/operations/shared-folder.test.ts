@@ -2,12 +2,12 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/config.ts';
+import type { Runner } from '../../src/jobs/runner.ts';
 import {
   checkSharedFolder,
   recordSharedFolder,
   rejectLocalWarehouses,
 } from '../../src/operations/cluster/shared-folder.ts';
-import type { Runner } from '../../src/scheduler/runner.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const queue = { kind: 'postgres', url: 'postgres://localhost', urlVariable: 'QUEUE_URL', sharedFolder: false } as const;

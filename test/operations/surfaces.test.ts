@@ -4,7 +4,7 @@ import { type JsonName, jsonOutputs } from '../../src/cli/json/json-outputs.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
 import { runOnReplica } from '../../src/operations/run-on-replica.ts';
 import { openContext } from '../../src/operations/sightline.ts';
-import { dataOperations } from '../../src/query/metrics/data-operations.ts';
+import { dataOperations } from '../../src/read/metrics/data-operations.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import { askChecked, serveBefore } from '../serve/mcp/serve-before.ts';
 import { stillClock } from '../serve/served-world.ts';

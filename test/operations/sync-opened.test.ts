@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { syncOpened } from '../../src/operations/sync.ts';
-import { withWarehouse } from '../../src/session/workspace.ts';
+import { withWarehouse } from '../../src/workspace/workspace.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 test.skipIf(process.platform !== 'linux')('a sync that cannot start closes its budget', async () => {

@@ -1,6 +1,6 @@
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
-import type { Context } from '../../src/session/workspace.ts';
+import type { Context } from '../../src/workspace/workspace.ts';
 import { NO_PROBES } from '../support/no-probes.ts';
 import { worldClock } from '../support/worlds.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKey, type KeyRights, listKeys, revokeKey } from '../../src/serve/auth/keys.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 import { serverBefore } from './http/support.ts';
 import { post } from './mcp/support.ts';
 import { openCopy, serveWorld, sharedBefore, type WorldBrand } from './served-world.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKey, KEYS_MAX, listKeys, openKeyring, readCursorSecret, revokeKey } from '../../src/serve/auth/keys.ts';
-import { keyFilePath } from '../../src/session/stored-keys.ts';
+import { keyFilePath } from '../../src/workspace/stored-keys.ts';
 import { temporaryFolder } from '../support/folders.ts';
 
 const NOW = Date.parse('2026-03-15T15:30:00Z');

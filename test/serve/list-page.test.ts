@@ -1,7 +1,7 @@
 import { tableFromIPC } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import { toCsv } from '../../src/query/formats/csv.ts';
-import { encodeRows } from '../../src/query/formats/row-formats.ts';
+import { toCsv } from '../../src/read/formats/csv.ts';
+import { encodeRows } from '../../src/read/formats/row-formats.ts';
 import { toListPage } from '../../src/serve/data/list-page.ts';
 
 test('a table of SQL types is a list with columns of the same kinds', async () => {

@@ -6,7 +6,7 @@ import { declarations } from '../../schemas/catalogue.ts';
 import { type ErrorCode, errorTable } from '../../src/base/errors.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { isServedBare } from '../../src/contract/formats.ts';
-import { dataOperations } from '../../src/query/metrics/data-operations.ts';
+import { dataOperations } from '../../src/read/metrics/data-operations.ts';
 import { MEDIA_TYPES } from '../../src/serve/http/content/negotiation.ts';
 import { statusOf } from '../../src/serve/http/refusal.ts';
 import { createOpenApi, type OpenApiOptions } from '../../src/serve/openapi/openapi-document.ts';

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createLink, LINK_MS, openSessions, SESSION_MS, writeLinkPage } from '../../src/serve/auth/sessions.ts';
 import { shortAgent } from '../../src/serve/auth/user-agent.ts';
-import { sessionFilePath } from '../../src/session/stored-sessions.ts';
+import { sessionFilePath } from '../../src/workspace/stored-sessions.ts';
 import { virtualClock } from '../support/clocks.ts';
 import { temporaryFolder } from '../support/folders.ts';
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { declarations } from '../../schemas/catalogue.ts';
-import { MART_SCHEMA, marts } from '../../src/analytics/marts/marts.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
+import { MART_SCHEMA, marts } from '../../src/metrics/marts/marts.ts';
 import { ensureViews } from '../../src/warehouse/views.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 

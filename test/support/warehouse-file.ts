@@ -1,6 +1,6 @@
 import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 import type { TestWorkspace } from './workspace.ts';
 
 /** Opens the warehouse file that a command has left, passes it to `look`, such as a function of `compare.ts`, and closes it. */

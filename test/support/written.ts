@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { readConventions } from '../../src/analytics/calibration/findings.ts';
-import type { MetricsSource } from '../../src/query/metrics/table-result.ts';
-import { openServedReplica } from '../../src/query/open-replica.ts';
-import { builtInCatalogue as catalogue } from '../../src/session/catalogues.ts';
+import { readConventions } from '../../src/metrics/calibration/findings.ts';
+import type { MetricsSource } from '../../src/read/metrics/table-result.ts';
+import { openServedReplica } from '../../src/read/open-replica.ts';
 import type { Database, Query, ResultRow } from '../../src/warehouse/database.ts';
 import { publishAnalytics, REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { builtInCatalogue as catalogue } from '../../src/workspace/catalogues.ts';
 import { createEmptyWarehouse } from './empty-warehouse.ts';
 import { temporaryFolder } from './folders.ts';
 import { timed } from './work-times.ts';

@@ -1,9 +1,9 @@
 import { declarations } from '../../schemas/catalogue.ts';
-import { createBudget } from '../../src/budget/budget.ts';
 import { createCatalogue } from '../../src/contract/catalogue.ts';
 import { openDriftWatch } from '../../src/sync/drift-watch.ts';
 import { openRawArchive } from '../../src/sync/raw/raw-archive.ts';
 import { runSync } from '../../src/sync/run-sync.ts';
+import { createBudget } from '../../src/upstream/budget/budget.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { skippingClock } from '../support/clocks.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { checkPlanSize, PLAN_REQUESTS_MIN } from '../../src/contract/plausibility/plan-size.ts';
 import { addDays, dayOf } from '../../src/contract/time.ts';
-import { checkPlanSize, PLAN_REQUESTS_MIN } from '../../src/plausibility/plan-size.ts';
 import { planSync } from '../../src/sync/plan/estimate.ts';
 import { NOW_MS } from '../support/clocks.ts';
 import { expectEqualToUpstream } from '../support/compare.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { layoutOf } from '../../src/snapshot/layout.ts';
+import { layoutOf } from '../../src/publish/snapshot/layout.ts';
 import { keepProgress, readProgress } from '../../src/sync/progress-file.ts';
 import { progressOf } from '../../src/sync/progress.ts';
 import type { Slice } from '../../src/sync/slice.ts';

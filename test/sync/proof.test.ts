@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
+import { RETRIES_MAX } from '../../src/contract/plausibility/completeness.ts';
 import { readUnconfirmedDeletions } from '../../src/warehouse/ledger/unconfirmed-deletions.ts';
 import { readStatus } from '../../src/warehouse/ledger/warehouse-status.ts';
 import { NOW_MS } from '../support/clocks.ts';

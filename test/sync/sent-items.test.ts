@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { defaultConventions } from '../../src/analytics/calibration/conventions.ts';
+import { defaultConventions } from '../../src/metrics/calibration/conventions.ts';
 import { restoreItems } from '../../src/warehouse/write/restored-items.ts';
-import { openMirror } from '../query/mirror.ts';
+import { openMirror } from '../read/mirror.ts';
 import { openWorkspace } from '../support/workspace.ts';
 import { alteredBody, alteredRows } from './altered.ts';
 

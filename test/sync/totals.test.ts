@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type ReportedTotals, resolveTotals, SETTLE_DAYS } from '../../src/contract/plausibility/range-totals.ts';
 import { addDays, DAY_MS, dayOf, eachDay } from '../../src/contract/time.ts';
-import { type ReportedTotals, resolveTotals, SETTLE_DAYS } from '../../src/plausibility/range-totals.ts';
 import { olderTotals, planTotals, recentTotals } from '../../src/sync/plan/plan-totals.ts';
 import { RECENT_TOTALS_DAYS, totalsResources } from '../../src/warehouse/ledger/reported-totals.ts';
 import { catalogue, contextAt, dayBefore, NOW, TODAY } from './day-ranges.ts';

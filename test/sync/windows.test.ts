@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RETRIES_MAX } from '../../src/contract/plausibility/completeness.ts';
 import { addDays, daysInRange, RANGE_DAYS_MAX } from '../../src/contract/time.ts';
-import { RETRIES_MAX } from '../../src/plausibility/completeness.ts';
 import { coveredBy, type PlanContext } from '../../src/sync/plan/plan-context.ts';
 import { planBrand, planDetails, planOlder, planWorkspace, withDependencies } from '../../src/sync/plan/plan-slices.ts';
 import { type CountedDays, planWindows } from '../../src/sync/plan/plan-windows.ts';

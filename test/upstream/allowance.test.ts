@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/budget/budget.ts';
 import { AllowanceReached, withAllowance } from '../../src/upstream/allowance.ts';
+import { createBudget } from '../../src/upstream/budget/budget.ts';
 import { virtualClock } from '../support/clocks.ts';
 import { openWorkspace } from '../support/workspace.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createBudget } from '../../src/budget/budget.ts';
+import { createBudget } from '../../src/upstream/budget/budget.ts';
 import { leapingClock } from '../support/clocks.ts';
 import { json, openClient } from './support.ts';
 

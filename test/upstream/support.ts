@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
-import { createBudget } from '../../src/budget/budget.ts';
 import type { Attempt } from '../../src/contract/request.ts';
+import { createBudget } from '../../src/upstream/budget/budget.ts';
 import { CLIENT_LIMITS, type ClientLimits, type ClientOptions, createClient } from '../../src/upstream/client.ts';
 import { UpstreamError } from '../../src/upstream/errors.ts';
 import { leapingClock } from '../support/clocks.ts';

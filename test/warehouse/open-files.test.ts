@@ -65,14 +65,14 @@ describe('the source', () => {
     const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
     expect(found.sort()).toEqual([
       // The live file and its log, in another process than DuckDB's.
-      'src/destinations/home-tables.ts: open',
-      'src/destinations/home-tables.ts: writeFile',
+      'src/publish/destinations/home-tables.ts: open',
+      'src/publish/destinations/home-tables.ts: writeFile',
       // home.json.
-      'src/session/home-folder.ts: readFile',
-      'src/session/home-folder.ts: writeFile',
+      'src/workspace/home-folder.ts: readFile',
+      'src/workspace/home-folder.ts: writeFile',
       // Files of a snapshot.
-      'src/storage/s3-store.ts: createReadStream',
-      'src/storage/s3-store.ts: open',
+      'src/publish/storage/s3-store.ts: createReadStream',
+      'src/publish/storage/s3-store.ts: open',
       // `analytics.duckdb.contents.json`, and the header of the replica.
       'src/warehouse/file/copy-contents.ts: open',
       'src/warehouse/file/copy-contents.ts: readFile',

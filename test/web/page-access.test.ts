@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { layoutOf } from '../../src/publish/snapshot/layout.ts';
 import { createKey, revokeKey } from '../../src/serve/auth/keys.ts';
-import { layoutOf } from '../../src/snapshot/layout.ts';
 import { openServer, PAGE_STATUS, readRaw, requestText, sendRaw } from '../serve/http/support.ts';
 import { stillClock } from '../serve/served-world.ts';
 import { eventsOf, type StatusServer, serveStatus, worldBefore } from './support.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { toShown, toShownTexts } from '../../src/query/shown-text.ts';
+import { toShown, toShownTexts } from '../../src/read/shown-text.ts';
 
 it('keeps plain text, and redacts keys anywhere in it', () => {
   const plain = { names: ['Kavárna Žluťoučký kůň', '株式会社', '<b>"&', ''], days: 3, none: null, isNew: true };

@@ -3,7 +3,7 @@ import type { WorkspaceSandbox } from '../../schemas/fixtures/start.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { loadConfig } from '../../src/base/config/config.ts';
 import { syncWorkspace } from '../../src/operations/sync.ts';
-import type { TableResult } from '../../src/query/metrics/table-result.ts';
+import type { TableResult } from '../../src/read/metrics/table-result.ts';
 import { createKey } from '../../src/serve/auth/keys.ts';
 import type { ServeWorkspaceOptions } from '../../src/serve/serve-workspace.ts';
 import type { OperationsReport } from '../../src/web/page-data/operations-report.ts';

@@ -18,7 +18,7 @@ export const CONFIG_FILE = 'sightline.config.json';
 
 /** Request headers that can carry the API key. */
 export const KEY_HEADERS = ['authorization', 'x-api-key'] as const;
-/** Values of `clock`: compare upstream's clock with this machine's, or follow upstream's (src/plausibility/run-clock.ts). */
+/** Values of `clock`: compare upstream's clock with this machine's, or follow upstream's (src/contract/plausibility/run-clock.ts). */
 export const CLOCKS = ['checked', 'upstream'] as const;
 /** Compression of Parquet files. */
 export const COMPRESSIONS = ['snappy', 'zstd'] as const;

@@ -89,9 +89,9 @@ export interface WorkspaceConfig {
   readonly probes: number;
   /** Requests per sync that re-read the least recently read days; 0 for none. */
   readonly rereads: number;
-  /** Overrides of the calibration, not validated here; src/analytics validates them. */
+  /** Overrides of the calibration, not validated here; src/metrics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
-  /** Overrides of jobs by job name, not validated here; src/scheduler validates them. */
+  /** Overrides of jobs by job name, not validated here; src/jobs validates them. */
   readonly jobs: Readonly<Record<string, unknown>>;
   /**
    * Base URL and key of upstream.

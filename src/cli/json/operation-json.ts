@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { brief } from '../../analytics/explain/brief-result.ts';
 import { error, errorParts, number, time } from '../../contract/operation/json-parts.ts';
-import { runSchema, stepSchema } from '../../scheduler/job-log.ts';
-import { step } from '../../scheduler/job.ts';
+import { runSchema, stepSchema } from '../../jobs/job-log.ts';
+import { step } from '../../jobs/job.ts';
+import { brief } from '../../metrics/explain/brief-result.ts';
 import { unconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
 import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { number, time } from '../../contract/operation/json-parts.ts';
-import { homeState } from '../../destinations/home-protocol.ts';
+import { queueState } from '../../jobs/runner.ts';
 import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
-import { queueState } from '../../scheduler/runner.ts';
+import { homeState } from '../../publish/destinations/home-protocol.ts';
 import { listedKey } from '../../serve/auth/keys.ts';
 
 /** `init`. */

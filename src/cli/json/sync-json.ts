@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { difference } from '../../analytics/verification/comparison.ts';
-import { rangeVerification } from '../../analytics/verification/verify-ranges.ts';
 import { day, errorParts, number, range, time } from '../../contract/operation/json-parts.ts';
+import { difference } from '../../metrics/verification/comparison.ts';
+import { rangeVerification } from '../../metrics/verification/verify-ranges.ts';
 import { bodyDifference } from '../../operations/compare/body-differences.ts';
 import { syncResult } from '../../sync/run-sync.ts';
 

@@ -4,8 +4,8 @@ import { shownTime } from '../../contract/time.ts';
 import type { Exported } from '../../operations/export.ts';
 import type { ExportedFiles } from '../../operations/export/export-files.ts';
 import type { Publication } from '../../operations/publish.ts';
-import { isWorkbook } from '../../snapshot/file-formats.ts';
-import type { PlainFile } from '../../snapshot/plain-files.ts';
+import { isWorkbook } from '../../publish/snapshot/file-formats.ts';
+import type { PlainFile } from '../../publish/snapshot/plain-files.ts';
 import { applyUserUmask, count, plural, printData, say, size } from './output.ts';
 
 /** Returns the JSON form of a snapshot. Without `json` it also prints a summary and the path. */

@@ -1,5 +1,5 @@
-import { type Measure, measures } from '../../analytics/model/measures.ts';
-import type { TableResult } from '../../query/metrics/table-result.ts';
+import { type Measure, measures } from '../../metrics/model/measures.ts';
+import type { TableResult } from '../../read/metrics/table-result.ts';
 import { type LayoutColumn, leastWidth, textTable } from './text-table.ts';
 
 /** Columns and cells of a table. */

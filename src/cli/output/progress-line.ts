@@ -1,9 +1,9 @@
 import { createLogUpdate } from 'log-update';
 import { visible } from '../../base/visible.ts';
-import type { Budget } from '../../budget/budget.ts';
 import type { ExportProgress } from '../../operations/export.ts';
 import { type Progress, progressOf } from '../../sync/progress.ts';
 import type { SyncStats } from '../../sync/sync-stats.ts';
+import type { Budget } from '../../upstream/budget/budget.ts';
 import { count, duration } from './output.ts';
 import { terminal } from './terminal.ts';
 

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { visibleLine } from '../../base/visible.ts';
-import { uniqueNames } from '../../query/formats/arrow-columns.ts';
-import { toCsv, toExcelCsv } from '../../query/formats/csv.ts';
+import { uniqueNames } from '../../read/formats/arrow-columns.ts';
+import { toCsv, toExcelCsv } from '../../read/formats/csv.ts';
 import type { QueryResult } from '../../warehouse/reader.ts';
 
 /** Formats for the rows of a query. */

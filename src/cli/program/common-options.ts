@@ -1,6 +1,6 @@
 import { SightlineError } from '../../base/errors.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { momentsOf, offsetAt } from '../../scheduler/zone.ts';
+import { momentsOf, offsetAt } from '../../jobs/zone.ts';
 import type { DayRange } from '../../sync/slice.ts';
 import type { Allowance } from '../../upstream/allowance.ts';
 import { terminal } from '../output/terminal.ts';

@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import { suggestion } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
-import type { Context } from '../../session/workspace.ts';
+import type { Context } from '../../workspace/workspace.ts';
 import type { WorkspaceFlags } from '../context.ts';
 import type { Choose, Parse } from '../invocation.ts';
 import type { Given, Kind } from './option-kinds.ts';

@@ -3,7 +3,7 @@ import { EXIT, SightlineError } from '../../base/errors.ts';
 import type { ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Operation } from '../../contract/operation/operation.ts';
 import { type InputMember, readInput } from '../../contract/operation/read-input.ts';
-import type { MetricsSource } from '../../query/metrics/table-result.ts';
+import type { MetricsSource } from '../../read/metrics/table-result.ts';
 import { printValue } from '../output/output.ts';
 import { workspaceOptions } from './common-options.ts';
 import { type AddTo, type Call, defineCommand } from './define-command.ts';

@@ -6,13 +6,13 @@ import { withDiskNeed } from '../../base/disk-need.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { checkReplaceable, ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { refreshReplica } from '../../session/home-replica.ts';
-import { noData } from '../../session/newest-replica.ts';
-import { withSession } from '../../session/session.ts';
-import { type Context, withWarehouse } from '../../session/workspace.ts';
-import { agesOf, type Layout, layoutOf } from '../../snapshot/layout.ts';
+import { agesOf, type Layout, layoutOf } from '../../publish/snapshot/layout.ts';
 import { type CountedTable, checkCopy, copyClosed, copyOpened } from '../../warehouse/file/copy-check.ts';
 import { checkDatabasePath } from '../../warehouse/file/copy-database.ts';
+import { refreshReplica } from '../../workspace/home-replica.ts';
+import { noData } from '../../workspace/newest-replica.ts';
+import { withSession } from '../../workspace/session.ts';
+import { type Context, withWarehouse } from '../../workspace/workspace.ts';
 import { estimateCopy } from '../disk-estimates.ts';
 import { checkNotOwnFile } from '../own-files.ts';
 

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { link, rename } from 'node:fs/promises';
 import { type ErrorCode, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
-import { type Context, withWarehouse } from '../../session/workspace.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
 import { removeDatabase } from '../../warehouse/file/copy-database.ts';
 import { openReadOnly } from '../../warehouse/file/read-only.ts';
 import { openWarehouse, type Warehouse } from '../../warehouse/warehouse.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
+import { type Context, withWarehouse } from '../../workspace/workspace.ts';
 
 /** Resources for building or reading a complete warehouse. */
 export const REPLACEMENT_RESOURCES = { memoryLimitMb: 256 } as const;

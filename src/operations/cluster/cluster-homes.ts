@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { toSightlineError } from '../../base/errors.ts';
-import type { HomeState } from '../../destinations/home-protocol.ts';
-import { atHome } from '../../session/home-folder.ts';
+import type { HomeState } from '../../publish/destinations/home-protocol.ts';
+import { atHome } from '../../workspace/home-folder.ts';
 
 /** Reads the states of all workspaces with a home, leased ones first. Reports unreadable homes to `warn`. */
 export async function readClusterHomes(

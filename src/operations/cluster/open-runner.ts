@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
-import { openJobLog } from '../../scheduler/job-log.ts';
-import type { Planned, Runner } from '../../scheduler/runner.ts';
+import { openJobLog } from '../../jobs/job-log.ts';
+import type { Planned, Runner } from '../../jobs/runner.ts';
 import { jobsOf } from '../jobs/job-list.ts';
 
 /** Options of `openRunner`. */
@@ -19,10 +19,10 @@ export interface OpenRunnerOptions {
 export async function openRunner(settings: RunnerSettings, options: OpenRunnerOptions): Promise<Runner> {
   const { folderOf, isPatient, signal, say } = options;
   if (settings.kind === 'process') {
-    const { createProcessRunner } = await import('../../scheduler/process-runner.ts');
+    const { createProcessRunner } = await import('../../jobs/process-runner.ts');
     return createProcessRunner({ jobLogOf: (workspace) => openJobLog(folderOf(workspace)), say });
   }
-  const { openQueueRunner } = await import('../../scheduler/queue/queue-runner.ts');
+  const { openQueueRunner } = await import('../../jobs/queue/queue-runner.ts');
   return openQueueRunner(settings, { isPatient, signal, say });
 }
 

@@ -8,7 +8,7 @@ import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder } from '../../base/files.ts';
-import type { Runner } from '../../scheduler/runner.ts';
+import type { Runner } from '../../jobs/runner.ts';
 
 /** The file that identifies a data folder. */
 const ID_FILE = '.folder-id';

@@ -2,8 +2,8 @@ import { errorTable, type SightlineError, toSightlineError } from '../../base/er
 import { toExactJson } from '../../base/json.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { nextCursorOf, pagesOf } from '../../contract/paging.ts';
-import type { DayOf } from '../../plausibility/day-zone.ts';
-import type { Service } from '../../query/service.ts';
+import type { DayOf } from '../../contract/plausibility/day-zone.ts';
+import type { Service } from '../../read/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
 import type { Database } from '../../warehouse/database.ts';

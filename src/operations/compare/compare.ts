@@ -1,15 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readConventions } from '../../analytics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../../analytics/calibration/overrides.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
-import { createService } from '../../query/create-service.ts';
-import type { Service } from '../../query/service.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
-import { type Context, type Opened, publish, withWarehouse } from '../../session/workspace.ts';
+import { readConventions } from '../../metrics/calibration/findings.ts';
+import { mergeConventions, toOverrides } from '../../metrics/calibration/overrides.ts';
+import { createService } from '../../read/create-service.ts';
+import type { Service } from '../../read/service.ts';
 import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
@@ -21,6 +19,8 @@ import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparis
 import type { RunRef, RunStatus } from '../../warehouse/ledger/runs.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPLICA_OPTIONS } from '../../warehouse/replica.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
+import { type Context, type Opened, publish, withWarehouse } from '../../workspace/workspace.ts';
 import { chooseBrandIds } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';

@@ -1,9 +1,9 @@
-import { createCompute } from '../../analytics/calibration/compute-response.ts';
-import type { Conventions } from '../../analytics/calibration/conventions.ts';
-import { type Explanation, explainResponse } from '../../analytics/calibration/explain-response.ts';
-import type { Compared } from '../../analytics/calibration/points/point.ts';
-import { REPEATED_MENTIONS } from '../../analytics/numbers/aggregate.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { createCompute } from '../../metrics/calibration/compute-response.ts';
+import type { Conventions } from '../../metrics/calibration/conventions.ts';
+import { type Explanation, explainResponse } from '../../metrics/calibration/explain-response.ts';
+import type { Compared } from '../../metrics/calibration/points/point.ts';
+import { REPEATED_MENTIONS } from '../../metrics/numbers/aggregate.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { type BodyDifference, differencesOf } from './body-differences.ts';

@@ -1,5 +1,5 @@
-import type { Context } from '../../session/workspace.ts';
-import type { Layout } from '../../snapshot/layout.ts';
+import type { Layout } from '../../publish/snapshot/layout.ts';
+import type { Context } from '../../workspace/workspace.ts';
 
 /** Severities from good to bad. */
 export const VERDICTS = ['ok', 'warning', 'failure'] as const;

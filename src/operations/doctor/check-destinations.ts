@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import type { DestinationTarget } from '../../base/config/destination-settings.ts';
 import { toSightlineError } from '../../base/errors.ts';
-import { fileOf } from '../../destinations/kinds.ts';
-import { runLoad } from '../../destinations/run-child.ts';
+import { fileOf } from '../../publish/destinations/kinds.ts';
+import { runLoad } from '../../publish/destinations/run-child.ts';
 import { spillFolder } from '../../warehouse/file/spill.ts';
 import type { CheckContext, Finding } from './check-context.ts';
 

@@ -5,12 +5,12 @@ import { SightlineError } from '../../base/errors.ts';
 import { readHolder } from '../../base/file-lock.ts';
 import { freeBytes, megabytes, nearestExisting } from '../../base/free-space.ts';
 import { DAY_MS } from '../../contract/time.ts';
-import { deadTickets } from '../../session/lock-driver.ts';
-import { serverRecordPath } from '../../session/server-record.ts';
-import { keyFilePath } from '../../session/stored-keys.ts';
-import { sessionFilePath } from '../../session/stored-sessions.ts';
-import { withWarehouse } from '../../session/workspace.ts';
-import { readManifest } from '../../snapshot/manifest.ts';
+import { readManifest } from '../../publish/snapshot/manifest.ts';
+import { deadTickets } from '../../workspace/lock-driver.ts';
+import { serverRecordPath } from '../../workspace/server-record.ts';
+import { keyFilePath } from '../../workspace/stored-keys.ts';
+import { sessionFilePath } from '../../workspace/stored-sessions.ts';
+import { withWarehouse } from '../../workspace/workspace.ts';
 import { SYNC_BYTES_MIN } from '../disk-estimates.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
 

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstReadDay } from '../../contract/plausibility/item-times.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
-import { firstReadDay } from '../../plausibility/item-times.ts';
-import { publish, withWarehouse } from '../../session/workspace.ts';
-import { agesOf } from '../../snapshot/layout.ts';
+import { agesOf } from '../../publish/snapshot/layout.ts';
 import { listRawFiles } from '../../sync/raw/raw-log.ts';
 import {
   dropImplausibleRecords,
@@ -12,6 +11,7 @@ import {
   type RecordBounds,
 } from '../../warehouse/ledger/implausible-records.ts';
 import { openReader } from '../../warehouse/reader.ts';
+import { publish, withWarehouse } from '../../workspace/workspace.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';
 
 /** Days after today that a record may be about: upstream's clock may be set forward, but not by centuries. */

@@ -3,7 +3,7 @@ import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { Runner } from '../../scheduler/runner.ts';
+import type { Runner } from '../../jobs/runner.ts';
 import { openRunner } from '../cluster/open-runner.ts';
 import { checkSharedFolder, rejectLocalWarehouses } from '../cluster/shared-folder.ts';
 import type { Finding } from './check-context.ts';

@@ -1,8 +1,8 @@
 import { isReadableOnTheWay } from '../../base/config/budget-settings.ts';
 import { type ErrorCode, SightlineError } from '../../base/errors.ts';
 import { shownProxy } from '../../base/proxies.ts';
-import { tryBudgetDatabase } from '../../budget/budget-database.ts';
-import { checkBudgetFiles, checkBudgetRows, type ImplausibleRecords } from '../../budget/repair.ts';
+import { tryBudgetDatabase } from '../../upstream/budget/budget-database.ts';
+import { checkBudgetFiles, checkBudgetRows, type ImplausibleRecords } from '../../upstream/budget/repair.ts';
 import { UpstreamError } from '../../upstream/errors.ts';
 import { askOnce } from '../probe.ts';
 import { type CheckContext, counted, type Finding } from './check-context.ts';

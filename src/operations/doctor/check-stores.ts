@@ -1,11 +1,11 @@
 import { toSightlineError } from '../../base/errors.ts';
 import { shownTime } from '../../contract/time.ts';
-import { POINTER, type ReadPointer, readPointer } from '../../lake/pointer.ts';
-import { readHome } from '../../session/home-folder.ts';
-import { refreshReplica } from '../../session/home-replica.ts';
-import { withStore } from '../../session/storage-location.ts';
-import { readManifest } from '../../snapshot/manifest.ts';
-import { checkConditions } from '../../storage/store-conditions.ts';
+import { POINTER, type ReadPointer, readPointer } from '../../publish/lake/pointer.ts';
+import { readManifest } from '../../publish/snapshot/manifest.ts';
+import { checkConditions } from '../../publish/storage/store-conditions.ts';
+import { readHome } from '../../workspace/home-folder.ts';
+import { refreshReplica } from '../../workspace/home-replica.ts';
+import { withStore } from '../../workspace/storage-location.ts';
 import { checkPublishable } from '../publish.ts';
 import type { CheckContext, Finding } from './check-context.ts';
 

@@ -4,7 +4,7 @@ import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { DEFAULT_WORKSPACE } from '../../base/config/workspace-names.ts';
 import { toSightlineError } from '../../base/errors.ts';
 import type { ValueOf } from '../../contract/operation/json-parts.ts';
-import type { Context } from '../../session/workspace.ts';
+import type { Context } from '../../workspace/workspace.ts';
 import { type Configured, validConfigs } from '../cluster/workspace-list.ts';
 import { type Finding, VERDICTS } from './check-context.ts';
 import { type CheckResult, checkResult, type ConfiguredWorkspace, examine, examineSurroundings } from './doctor.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { ValueOf } from '../../contract/operation/json-parts.ts';
-import { writerOf } from '../../session/lock-driver.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
+import { writerOf } from '../../workspace/lock-driver.ts';
 import { remedyOf } from '../damage-remedy.ts';
 import type { CheckContext, Finding } from './check-context.ts';
 import { checkReplica, checkSnapshots, checkWarehouseFile } from './check-data.ts';

@@ -4,15 +4,15 @@ import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
-import { type Base, selectChanges, writeState } from '../../snapshot/changes.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
-import { openPosition, type PositionStore } from '../../snapshot/positions.ts';
-import type { Selected } from '../../snapshot/selection.ts';
-import { findSnapshot, type Since } from '../../snapshot/since.ts';
+import { type Base, selectChanges, writeState } from '../../publish/snapshot/changes.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
+import { openPosition, type PositionStore } from '../../publish/snapshot/positions.ts';
+import type { Selected } from '../../publish/snapshot/selection.ts';
+import { findSnapshot, type Since } from '../../publish/snapshot/since.ts';
 import type { CopySource } from '../../warehouse/file/copy-out.ts';
 import { readOrigin } from '../../warehouse/ledger/origin.ts';
 import { fileLiteral } from '../../warehouse/schema.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
 import { readNewestReplica } from '../status.ts';
 
 /** The data that the changes of an incremental export lead from and to. */

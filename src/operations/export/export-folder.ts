@@ -5,7 +5,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { publishByRename, syncToDisk } from '../../base/files.ts';
 import { isRecord } from '../../base/json.ts';
 import { isAlive } from '../../base/process-alive.ts';
-import type { PlainFile } from '../../snapshot/plain-files.ts';
+import type { PlainFile } from '../../publish/snapshot/plain-files.ts';
 import type { ChangeRange } from './export-base.ts';
 
 /** Lists the files that an export wrote to a folder. A later export may replace these files only. */

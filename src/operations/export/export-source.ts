@@ -1,12 +1,12 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
-import { openNewestReplicaWith, openReplicaWith } from '../../session/newest-replica.ts';
-import { type Context, renewReplica } from '../../session/workspace.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type CopySource, openCopySource } from '../../warehouse/file/copy-out.ts';
 import { readUnfinishedWindows } from '../../warehouse/ledger/unfinished-windows.ts';
 import { quoted } from '../../warehouse/schema.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
+import { openNewestReplicaWith, openReplicaWith } from '../../workspace/newest-replica.ts';
+import { type Context, renewReplica } from '../../workspace/workspace.ts';
 
 /**
  * Opens the newest data for an export into `folder`; queries may read files in `others` too. A sync that was killed before it published

@@ -1,13 +1,13 @@
 import { declaredJobs } from '../../../jobs/all.ts';
 import { chooseName } from '../../base/choose-name.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
-import { type JobRun, readJobRuns } from '../../scheduler/job-log.ts';
-import { toJobs } from '../../scheduler/job-settings.ts';
-import type { Job } from '../../scheduler/job.ts';
-import { lastRun } from '../../scheduler/next-run.ts';
-import { upcoming } from '../../scheduler/schedule.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
+import { type JobRun, readJobRuns } from '../../jobs/job-log.ts';
+import { toJobs } from '../../jobs/job-settings.ts';
+import type { Job } from '../../jobs/job.ts';
+import { lastRun } from '../../jobs/next-run.ts';
+import { upcoming } from '../../jobs/schedule.ts';
 import type { JobLine } from '../../web/page-data/status-lines.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
 
 /** Time in which a due job must start and finish before it counts as late. */
 const LATE_MS = 6 * 3_600_000;

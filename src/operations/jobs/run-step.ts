@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import { COMPARE_REQUESTS, type Step } from '../../scheduler/job.ts';
-import type { Context } from '../../session/workspace.ts';
+import { COMPARE_REQUESTS, type Step } from '../../jobs/job.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { Flaw } from '../../warehouse/file/integrity.ts';
 import type { UnconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
+import type { Context } from '../../workspace/workspace.ts';
 import type { Comparison } from '../compare/compare-question.ts';
 import type { Exported, ExportProgress } from '../export.ts';
 import type { ExportedFiles } from '../export/export-files.ts';

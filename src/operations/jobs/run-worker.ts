@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { RunnerSettings } from '../../base/config/runner-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { Lease, Planned, Runner, Task, TaskEnd } from '../../scheduler/runner.ts';
+import type { Lease, Planned, Runner, Task, TaskEnd } from '../../jobs/runner.ts';
 import { openRunner } from '../cluster/open-runner.ts';
 import { recordSharedFolder, rejectLocalWarehouses } from '../cluster/shared-folder.ts';
 import type { FoundWorkspace } from './run-task.ts';

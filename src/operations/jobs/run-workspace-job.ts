@@ -1,10 +1,10 @@
 import type { Ending } from '../../base/ending.ts';
-import { type JobRun, openJobLog } from '../../scheduler/job-log.ts';
-import type { Job, Step } from '../../scheduler/job.ts';
-import { runJob } from '../../scheduler/run-job.ts';
-import type { Mode } from '../../session/driver.ts';
-import { withSession } from '../../session/session.ts';
-import type { Context } from '../../session/workspace.ts';
+import { type JobRun, openJobLog } from '../../jobs/job-log.ts';
+import type { Job, Step } from '../../jobs/job.ts';
+import { runJob } from '../../jobs/run-job.ts';
+import type { Mode } from '../../workspace/driver.ts';
+import { withSession } from '../../workspace/session.ts';
+import type { Context } from '../../workspace/workspace.ts';
 import { notifyOfJob } from '../notify/notify-of.ts';
 
 /** Runs a step of a job in the session of the context and renders its result. Must not throw. */

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { shownDays } from '../../contract/time.ts';
-import { runMetrics } from '../../query/metrics/run-metrics.ts';
-import type { MetricsSource } from '../../query/metrics/table-result.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
+import { runMetrics } from '../../read/metrics/run-metrics.ts';
+import type { MetricsSource } from '../../read/metrics/table-result.ts';
 import { loadReportApp } from '../../web/report/report-app.ts';
 import { svgToPng } from '../../web/report/svg-to-png.ts';
 

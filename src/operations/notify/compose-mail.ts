@@ -1,6 +1,6 @@
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { shownDays, shownTime } from '../../contract/time.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
 import type { Waiting } from './notify-state.ts';
 import type { Mail } from './send-mail.ts';
 

@@ -1,7 +1,7 @@
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { hideKeys } from '../../base/errors.ts';
 import { shownTime } from '../../contract/time.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
 import type { Draft } from './judge.ts';
 import type { Waiting } from './notify-state.ts';
 

@@ -1,11 +1,11 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
-import type { JobRun } from '../../scheduler/job-log.ts';
-import { catalogueOf } from '../../session/catalogues.ts';
+import type { JobRun } from '../../jobs/job-log.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
 import { readDrift } from '../../warehouse/ledger/drift-notes.ts';
 import { readFreshness } from '../../warehouse/ledger/freshness.ts';
+import { catalogueOf } from '../../workspace/catalogues.ts';
 import type { Comparison } from '../compare/compare-question.ts';
 import { readNewestReplica } from '../status.ts';
 import { type Outcome, outcomeOfSync } from './judge.ts';

@@ -1,9 +1,9 @@
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import { type SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { JobRun } from '../../scheduler/job-log.ts';
-import type { Context } from '../../session/workspace.ts';
+import type { JobRun } from '../../jobs/job-log.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
 import type { SyncSummary } from '../../sync/run-sync.ts';
 import type { SyncOptions } from '../../sync/sync-options.ts';
+import type { Context } from '../../workspace/workspace.ts';
 import type { Comparison } from '../compare/compare-question.ts';
 import type { News } from './notify.ts';
 

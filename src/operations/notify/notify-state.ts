@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { type Lock, takeLock } from '../../base/file-lock.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
 
 const time = z.iso.datetime();
 const waitingSchema = z.object({

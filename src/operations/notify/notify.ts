@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Brief } from '../../analytics/explain/brief-result.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { NotifyTarget } from '../../base/config/notify-settings.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import type { Brief } from '../../metrics/explain/brief-result.ts';
 import { readBriefPicture } from './brief-picture.ts';
 import { mailOf } from './compose-mail.ts';
 import { DELIVERY_LIMITS, delivery, type DeliveryLimits, deliver, type Send } from './deliver.ts';

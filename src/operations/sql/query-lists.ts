@@ -1,7 +1,7 @@
-import { gallery } from '../../analytics/gallery/gallery.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { gallery } from '../../metrics/gallery/gallery.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
 import type { QueryResult } from '../../warehouse/reader.ts';
 import { openSavedQueries } from './saved-queries.ts';
 

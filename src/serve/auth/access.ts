@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Scope } from '../../session/stored-keys.ts';
+import type { Scope } from '../../workspace/stored-keys.ts';
 import type { RequiredRights } from '../http/paths.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { Key } from './keys.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
-import { SCOPES } from '../../session/stored-keys.ts';
-import type { StoredSession } from '../../session/stored-sessions.ts';
+import { SCOPES } from '../../workspace/stored-keys.ts';
+import type { StoredSession } from '../../workspace/stored-sessions.ts';
 import type { HttpLimits } from '../http/http-limits.ts';
 import { Refusal, tooMany } from '../http/refusal.ts';
 import { type Access, csrfOf } from './access.ts';

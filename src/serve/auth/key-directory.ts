@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SightlineError } from '../../base/errors.ts';
 import { fileIdentity } from '../../base/files.ts';
-import { keyFilePath, readKeyFile } from '../../session/stored-keys.ts';
+import { keyFilePath, readKeyFile } from '../../workspace/stored-keys.ts';
 import { type Key, type Keyring, openKeyring, opensWorkspace } from './keys.ts';
 
 /**

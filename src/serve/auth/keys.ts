@@ -12,7 +12,7 @@ import {
   SCOPES,
   type Scope,
   type StoredKey,
-} from '../../session/stored-keys.ts';
+} from '../../workspace/stored-keys.ts';
 import { createFileWatch } from './file-watch.ts';
 
 /** Maximum number of keys of a workspace, and of keys for several workspaces. */

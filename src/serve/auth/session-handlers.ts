@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { VERSION } from '../../base/version.ts';
-import type { StoredSession } from '../../session/stored-sessions.ts';
+import type { StoredSession } from '../../workspace/stored-sessions.ts';
 import { sendJson } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
 import { type Handler, READ, type Route } from '../http/paths.ts';

@@ -9,7 +9,7 @@ import {
   type SessionFile,
   type StoredSession,
   sessionFilePath,
-} from '../../session/stored-sessions.ts';
+} from '../../workspace/stored-sessions.ts';
 import { createFileWatch } from './file-watch.ts';
 
 /** Time after which a sign-in link expires, in milliseconds. */

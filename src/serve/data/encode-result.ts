@@ -1,9 +1,9 @@
 import type { ColumnKind } from '../../contract/fields.ts';
-import { toExcelCsv } from '../../query/formats/csv.ts';
-import { itemLines } from '../../query/formats/ndjson.ts';
-import { encodeRows, type RowFormat, type TableFormat } from '../../query/formats/row-formats.ts';
-import type { RowSet } from '../../query/service.ts';
-import { encodeWorkbook } from '../../snapshot/row-workbook.ts';
+import { encodeWorkbook } from '../../publish/snapshot/row-workbook.ts';
+import { toExcelCsv } from '../../read/formats/csv.ts';
+import { itemLines } from '../../read/formats/ndjson.ts';
+import { encodeRows, type RowFormat, type TableFormat } from '../../read/formats/row-formats.ts';
+import type { RowSet } from '../../read/service.ts';
 import type { EncodeResult } from '../../warehouse/sql/guarded-protocol.ts';
 import { toListPage } from './list-page.ts';
 

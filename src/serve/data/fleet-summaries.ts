@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import PQueue from 'p-queue';
-import { METRICS } from '../../analytics/model/measures.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import { SightlineError } from '../../base/errors.ts';
 import { fileIdentity } from '../../base/files.ts';
 import { dayOf } from '../../contract/time.ts';
+import { METRICS } from '../../metrics/model/measures.ts';
 import type { ReplicaState } from '../../operations/verdict.ts';
-import type { TableResult } from '../../query/metrics/table-result.ts';
-import type { Service } from '../../query/service.ts';
-import { layoutOf } from '../../snapshot/layout.ts';
+import { layoutOf } from '../../publish/snapshot/layout.ts';
+import type { TableResult } from '../../read/metrics/table-result.ts';
+import type { Service } from '../../read/service.ts';
 import { readStatus, type WarehouseStatus } from '../../warehouse/ledger/warehouse-status.ts';
 import { openService } from '../open-service.ts';
 
@@ -102,7 +102,7 @@ async function summarize(config: WorkspaceConfig, parts: FleetSummariesParts): P
 }
 
 async function readSummary(service: Service, { clock, signal }: FleetSummariesParts): Promise<FleetSummary> {
-  const { runMetrics } = await import('../../query/metrics/run-metrics.ts');
+  const { runMetrics } = await import('../../read/metrics/run-metrics.ts');
   const { catalogue } = service;
   const nowMs = clock.now();
   const replica = await service.newest();

@@ -1,7 +1,7 @@
 import { toExactJson } from '../../base/json.ts';
 import type { ColumnKind } from '../../contract/fields.ts';
-import type { TableResult } from '../../query/metrics/table-result.ts';
-import type { ListPage } from '../../query/service.ts';
+import type { TableResult } from '../../read/metrics/table-result.ts';
+import type { ListPage } from '../../read/service.ts';
 
 /** Returns the rows of a table as a list, for the formats other than JSON. */
 export function toListPage({ columns, rows }: Pick<TableResult, 'columns' | 'rows'>): ListPage {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
-import type { Service } from '../../query/service.ts';
-import { addMark, readMarks } from '../../session/marks-file.ts';
+import type { Service } from '../../read/service.ts';
+import { addMark, readMarks } from '../../workspace/marks-file.ts';
 import { type Access, checkRights } from '../auth/access.ts';
 import { sendJson, sendValue } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';

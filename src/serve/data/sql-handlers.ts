@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { gallery } from '../../analytics/gallery/gallery.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { gallery } from '../../metrics/gallery/gallery.ts';
 import type { SavedQueries } from '../../operations/sql/saved-queries.ts';
 import type { SqlCaller, SqlResult, SqlService } from '../../operations/sql/sql-service.ts';
 import { sendBytes, sendJson, sendValue } from '../http/content/send.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 import { entityTag } from './content/etag.ts';
 import { contentTypeOf, type Encoding } from './content/negotiation.ts';
 import { sendEncoded } from './content/send.ts';

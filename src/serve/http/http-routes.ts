@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
-import type { Service } from '../../query/service.ts';
-import type { Scope } from '../../session/stored-keys.ts';
+import type { Service } from '../../read/service.ts';
+import type { Scope } from '../../workspace/stored-keys.ts';
 import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
 import type { McpHandler } from '../mcp/mcp-http.ts';
 import { createReferenceHandler } from '../pages/asset-handler.ts';

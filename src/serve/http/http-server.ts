@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Monitored } from '../../query/observer.ts';
+import type { Monitored } from '../../read/observer.ts';
 import { createHostRules } from '../auth/hosts.ts';
 import { createLimiter, type Limiter } from '../auth/limiter.ts';
 import type { OAuth } from '../auth/oauth/oauth.ts';

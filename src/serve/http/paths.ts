@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Scope } from '../../session/stored-keys.ts';
+import type { Scope } from '../../workspace/stored-keys.ts';
 
 /** Base path of the API. */
 export const BASE_PATH = '/v1';

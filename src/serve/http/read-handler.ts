@@ -2,8 +2,8 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../../contract/catalogue.ts';
 import { cursorParameterOf } from '../../contract/query-parameters.ts';
-import type { RowFormat } from '../../query/formats/row-formats.ts';
-import type { CompleteList, Question, Running, Service } from '../../query/service.ts';
+import type { RowFormat } from '../../read/formats/row-formats.ts';
+import type { CompleteList, Question, Running, Service } from '../../read/service.ts';
 import { type AccessControl, LOOPBACK } from '../auth/access-control.ts';
 import { type Body, type Content } from './content/content-cache.ts';
 import { entityTag, isNotModified, matchesAnything } from './content/etag.ts';

@@ -1,6 +1,6 @@
 import { toExactJson } from '../../base/json.ts';
-import { createRowEncoder } from '../../query/formats/row-formats.ts';
-import type { Answer, Question } from '../../query/service.ts';
+import { createRowEncoder } from '../../read/formats/row-formats.ts';
+import type { Answer, Question } from '../../read/service.ts';
 import { COMPRESSED_BYTES_MIN, compress } from './content/compression.ts';
 import { type Content, createContentCache, toBody, toBytes } from './content/content-cache.ts';
 import { contentTypeOf, type Encoding, type Format } from './content/negotiation.ts';

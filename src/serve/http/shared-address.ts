@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { isServedBare } from '../../contract/formats.ts';
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 import type { Access } from '../auth/access.ts';
 import { keyOf } from '../auth/authentication.ts';
 import type { KeyDirectory } from '../auth/key-directory.ts';

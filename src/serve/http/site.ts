@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { FirstRun } from '../../operations/first-run.ts';
-import type { Service } from '../../query/service.ts';
-import type { Scope } from '../../session/stored-keys.ts';
+import type { Service } from '../../read/service.ts';
+import type { Scope } from '../../workspace/stored-keys.ts';
 import { type AccessControlParts, createAccessControl } from '../auth/access-control.ts';
 import { createAuthentication } from '../auth/authentication.ts';
 import { createHostRules, isLoopback } from '../auth/hosts.ts';

@@ -1,7 +1,13 @@
 import { type FileHandle, open, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isSnapshotId, MANIFEST, type Manifest, readManifest, type SnapshotFile } from '../../snapshot/manifest.ts';
+import {
+  isSnapshotId,
+  MANIFEST,
+  type Manifest,
+  readManifest,
+  type SnapshotFile,
+} from '../../publish/snapshot/manifest.ts';
 import { attachment, contentTypeOf } from './content/negotiation.ts';
 import { isCurrent, notModified, sendEncoded, sendJson } from './content/send.ts';
 import {

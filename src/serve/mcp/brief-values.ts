@@ -1,4 +1,4 @@
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 
 const SIGNIFICANT_DIGITS = 4;
 

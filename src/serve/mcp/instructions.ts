@@ -1,6 +1,6 @@
 import { brandListOf } from '../../contract/catalogue.ts';
 import { RANGE_DAYS_MAX } from '../../contract/time.ts';
-import type { Scope } from '../../session/stored-keys.ts';
+import type { Scope } from '../../workspace/stored-keys.ts';
 import { TOOL_URI } from './endpoints/data-dictionary.ts';
 import { commonArguments } from './endpoints/endpoint-tool.ts';
 import { DICTIONARY_URI, FRESHNESS_URI } from './mcp-resources.ts';

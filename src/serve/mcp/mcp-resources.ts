@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { nearestName } from '../../base/choose-name.ts';
 import { tableName } from '../../operations/sql/sql-schema.ts';
-import type { Freshness, Service } from '../../query/service.ts';
+import type { Freshness, Service } from '../../read/service.ts';
 import type { SqlTable } from '../../web/page-data/sql-data.ts';
 import { CHART_URI, chartOf, chartTemplate, readChartUri, SVG_TYPE } from './charts/chart-content.ts';
 import { describeIndex, type Entry, TABLE_URI, TOOL_URI, tableText } from './endpoints/data-dictionary.ts';

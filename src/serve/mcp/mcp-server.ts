@@ -1,8 +1,8 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import { SightlineError } from '../../base/errors.ts';
 import { VERSION } from '../../base/version.ts';
-import type { Report } from '../../query/metrics/table-result.ts';
-import { SCOPES } from '../../session/stored-keys.ts';
+import type { Report } from '../../read/metrics/table-result.ts';
+import { SCOPES } from '../../workspace/stored-keys.ts';
 import { instructionsOf } from './instructions.ts';
 import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { readResource, resourceEntries, resourceTemplates } from './mcp-resources.ts';

@@ -1,7 +1,7 @@
-import type { DimensionName } from '../../analytics/model/dimensions.ts';
-import type { Scope } from '../../analytics/model/scope-sql.ts';
-import { OVERVIEW, type PageView } from '../../query/metrics/result-pages.ts';
-import { resolveScope } from '../../query/metrics/scope-request.ts';
+import type { DimensionName } from '../../metrics/model/dimensions.ts';
+import type { Scope } from '../../metrics/model/scope-sql.ts';
+import { OVERVIEW, type PageView } from '../../read/metrics/result-pages.ts';
+import { resolveScope } from '../../read/metrics/scope-request.ts';
 import type { ToolContext } from './tool.ts';
 
 /** Pages by dimension. A result with several dimensions links to the page of the first of them in this list. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { SqlService } from '../../operations/sql/sql-service.ts';
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 
 /** A workspace that an MCP server reads. */
 export interface ServedWorkspace {

@@ -7,9 +7,9 @@ import {
 import { type ErrorCode, errorTable, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { ServerTool } from '../../contract/generic/server-tools.ts';
 import { invalidParameter, onceOf, readInput } from '../../contract/operation/read-input.ts';
-import type { MetricsSource, Report } from '../../query/metrics/table-result.ts';
-import { SCOPES, type Scope } from '../../session/stored-keys.ts';
+import type { MetricsSource, Report } from '../../read/metrics/table-result.ts';
 import type { SqlTable } from '../../web/page-data/sql-data.ts';
+import { SCOPES, type Scope } from '../../workspace/stored-keys.ts';
 import { tablesOf } from './data-tools/sql-tools.ts';
 import type { Served, ServedWorkspace } from './served.ts';
 import { toParameters } from './tool-arguments.ts';

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { isRecord, memberAt, withMember } from '../../base/json.ts';
-import type { Running } from '../../query/service.ts';
+import type { Running } from '../../read/service.ts';
 import { tokensOfJson } from './estimate-tokens.ts';
 import { shorten, shortenTexts } from './shorten.ts';
 import { toTable, toTableRow } from './table-form.ts';

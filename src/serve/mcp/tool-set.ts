@@ -1,6 +1,6 @@
 import type { Resource } from '../../contract/catalogue.ts';
 import type { ServedNames } from '../../contract/query-parameters.ts';
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 import { brief, explainChange, findOpportunities, whatChanged } from './data-tools/explain-tools.ts';
 import { listDimensionValues, listMetrics, queryMetrics } from './data-tools/metrics-tools.ts';
 import { describeTable, listTables, query } from './data-tools/sql-tools.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { describedModel } from '../../analytics/model/measures.ts';
 import type { JsonSchema } from '../../contract/json-schema.ts';
 import { membersOf } from '../../contract/operation/operation.ts';
 import type { InputMember, InputMembers } from '../../contract/operation/read-input.ts';
-import { dataOperations, hasRowsIn } from '../../query/metrics/data-operations.ts';
-import { describedQuery } from '../../query/metrics/run-declared.ts';
-import { scopeInput } from '../../query/metrics/scope-request.ts';
-import { tableResult } from '../../query/metrics/table-result.ts';
+import { describedModel } from '../../metrics/model/measures.ts';
+import { dataOperations, hasRowsIn } from '../../read/metrics/data-operations.ts';
+import { describedQuery } from '../../read/metrics/run-declared.ts';
+import { scopeInput } from '../../read/metrics/scope-request.ts';
+import { tableResult } from '../../read/metrics/table-result.ts';
 import { DATA_PATHS } from '../http/page-paths.ts';
 import { listMetrics } from '../mcp/data-tools/metrics-tools.ts';
 import { exampleOf } from './examples.ts';

@@ -11,9 +11,9 @@ import {
 } from '../../contract/json-schema.ts';
 import type { Parameter } from '../../contract/parameters.ts';
 import type { TableDeclaration } from '../../contract/resource.ts';
-import { toCsv } from '../../query/formats/csv.ts';
-import { endLine, itemLines } from '../../query/formats/ndjson.ts';
-import { toRowSet } from '../../query/row-set.ts';
+import { toCsv } from '../../read/formats/csv.ts';
+import { endLine, itemLines } from '../../read/formats/ndjson.ts';
+import { toRowSet } from '../../read/row-set.ts';
 
 /** An example response: the body, and its list as CSV and as NDJSON. */
 export interface ExampleAnswer {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { time } from '../../contract/operation/json-parts.ts';
-import { manifest } from '../../snapshot/manifest.ts';
+import { manifest } from '../../publish/snapshot/manifest.ts';
 import { snapshotLine } from '../../web/page-data/status-lines.ts';
 import { LIVE_PATH, READY_PATH, SNAPSHOT_FILE_PATHS, SNAPSHOT_MANIFEST_PATH, SNAPSHOTS_PATH } from '../http/paths.ts';
 import type { Json } from './header-objects.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { FirstRun } from '../../operations/first-run.ts';
-import { toShownTexts } from '../../query/shown-text.ts';
+import { toShownTexts } from '../../read/shown-text.ts';
 import { sendJson } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
 import { SETUP_PATHS } from '../http/page-paths.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
 import type { FirstRun } from '../../operations/first-run.ts';
 import type { SqlCaller } from '../../operations/sql/sql-service.ts';
-import type { Service } from '../../query/service.ts';
+import type { Service } from '../../read/service.ts';
 import type { Access } from '../auth/access.ts';
 import { createDataRoutes } from '../data/data-handlers.ts';
 import type { Fleet } from '../data/fleet.ts';

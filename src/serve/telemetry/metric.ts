@@ -1,4 +1,4 @@
-import type { Observation } from '../../query/observer.ts';
+import type { Observation } from '../../read/observer.ts';
 
 /** A value with its labels; a null or undefined value is left out. */
 export type Sample = readonly [value: number | null | undefined, labels?: Readonly<Record<string, string>>];

@@ -1,4 +1,4 @@
-import type { Observation, Surroundings } from '../../query/observer.ts';
+import type { Observation, Surroundings } from '../../read/observer.ts';
 import { byName, type Declaration, ofReplica, type Sample, seconds } from './metric.ts';
 
 /** Statuses of runs and jobs; the series of the current one has the value 1. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { plausibleSince } from '../../plausibility/item-times.ts';
+import { plausibleSince } from '../../contract/plausibility/item-times.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { chooseBrands, readBrands } from '../run-brands.ts';
 import { readContext } from '../run-context.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { EARLIEST_DAY } from '../../contract/plausibility/item-times.ts';
 import { eachDay } from '../../contract/time.ts';
-import { EARLIEST_DAY } from '../../plausibility/item-times.ts';
 import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readFirstDay } from '../../warehouse/ledger/slice-state.ts';

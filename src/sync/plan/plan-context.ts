@@ -1,6 +1,6 @@
+import type { DayOf } from '../../contract/plausibility/day-zone.ts';
+import { FUTURE_MS_MAX } from '../../contract/plausibility/run-clock.ts';
 import { eachDay } from '../../contract/time.ts';
-import type { DayOf } from '../../plausibility/day-zone.ts';
-import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { DaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
 import type { DayRange, ParameterNames } from '../slice.ts';

@@ -1,8 +1,8 @@
-import { readCalibratedConventions } from '../../analytics/calibration/findings.ts';
-import { compareDayCounts } from '../../analytics/verification/verify-counts.ts';
 import { type Catalogue, childrenOf, type Resource } from '../../contract/catalogue.ts';
+import { firstPlannedDay } from '../../contract/plausibility/item-times.ts';
 import type { ResourceTable } from '../../contract/tables.ts';
-import { firstPlannedDay } from '../../plausibility/item-times.ts';
+import { readCalibratedConventions } from '../../metrics/calibration/findings.ts';
+import { compareDayCounts } from '../../metrics/verification/verify-counts.ts';
 import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { type Audit, type Comparison, readAudits } from '../../warehouse/ledger/audits.ts';

@@ -1,6 +1,6 @@
 import { brandListOf, type Catalogue, childrenOf, detailsOf, type Resource } from '../../contract/catalogue.ts';
+import { firstPlannedDay } from '../../contract/plausibility/item-times.ts';
 import { addDays, DAY_MS, dayOf, earlierDay, laterDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { firstPlannedDay } from '../../plausibility/item-times.ts';
 import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Member } from '../../warehouse/ledger/slice-state.ts';
 import { type DayRange, type Slice, type SliceScope, slicesOf } from '../slice.ts';

@@ -1,6 +1,6 @@
 import type { Resource } from '../../contract/catalogue.ts';
+import type { Piece } from '../../contract/plausibility/range-totals.ts';
 import { addDays, daysInRange, eachDay, laterDay } from '../../contract/time.ts';
-import type { Piece } from '../../plausibility/range-totals.ts';
 import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import { type BrandTotals, RECENT_TOTALS_DAYS } from '../../warehouse/ledger/reported-totals.ts';
 import { type DayRange, type Slice, slicesOf } from '../slice.ts';

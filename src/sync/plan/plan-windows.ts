@@ -1,8 +1,8 @@
 import type { Resource } from '../../contract/catalogue.ts';
+import { RETRIES_MAX } from '../../contract/plausibility/completeness.ts';
+import { firstPlannedDay } from '../../contract/plausibility/item-times.ts';
+import { type DeletionGuard, hasDropped } from '../../contract/plausibility/mass-deletion.ts';
 import { addDays, eachDay, RANGE_DAYS_MAX } from '../../contract/time.ts';
-import { RETRIES_MAX } from '../../plausibility/completeness.ts';
-import { firstPlannedDay } from '../../plausibility/item-times.ts';
-import { type DeletionGuard, hasDropped } from '../../plausibility/mass-deletion.ts';
 import type { ListedBrand } from '../../warehouse/brand-list.ts';
 import type { Audit } from '../../warehouse/ledger/audits.ts';
 import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';

@@ -3,7 +3,7 @@ import { SightlineError } from '../../base/errors.ts';
 
 // DuckDB locks the file and its log with fcntl(F_SETLK). POSIX drops all of a process's locks on a file when that process
 // closes any descriptor of the file (fcntl(2), "Record locking and POSIX"), so one careless open and close lets another
-// process write to a warehouse that is in use. Therefore only another process reads a live file (destinations/home-tables.ts), and
+// process write to a warehouse that is in use. Therefore only another process reads a live file (publish/destinations/home-tables.ts), and
 // every DuckDB instance is registered with `registerOpen`.
 
 /** How one path is open in DuckDB instances of this process. */

@@ -1,5 +1,5 @@
+import { type DayOf, daysIn, inferZone } from '../../contract/plausibility/day-zone.ts';
 import { dayOf } from '../../contract/time.ts';
-import { type DayOf, daysIn, inferZone } from '../../plausibility/day-zone.ts';
 import type { Query, Session } from '../database.ts';
 import { literal } from '../schema.ts';
 import { type SliceRef, toTimestampText } from './ledger.ts';

@@ -1,8 +1,8 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { DayOf } from '../../contract/plausibility/day-zone.ts';
+import { type ReportedTotals, type ResolvedTotals, resolveTotals } from '../../contract/plausibility/range-totals.ts';
 import type { RangeTotals } from '../../contract/resource.ts';
 import { earlierDay, laterDay } from '../../contract/time.ts';
-import type { DayOf } from '../../plausibility/day-zone.ts';
-import { type ReportedTotals, type ResolvedTotals, resolveTotals } from '../../plausibility/range-totals.ts';
 import type { Query } from '../database.ts';
 import { literal, quoted } from '../schema.ts';
 import { readDaysOf } from './echoed-days.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import type { TableLoss } from '../../plausibility/mass-deletion.ts';
+import type { TableLoss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Query, Session } from '../database.ts';
 import type { SliceRef } from './ledger.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { amount, day, number, range, time, type ValueOf } from '../../contract/operation/json-parts.ts';
+import { RETRIES_MAX } from '../../contract/plausibility/completeness.ts';
 import { addDays, DAY_MS, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
-import { RETRIES_MAX } from '../../plausibility/completeness.ts';
 import { readBrandList } from '../brand-list.ts';
 import type { Query } from '../database.ts';
 import { literal } from '../schema.ts';

@@ -1,6 +1,6 @@
+import type { TableLoss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Row, Values } from '../../contract/rows.ts';
 import { type ChildTable, type Column, engineColumns, type ResourceTable } from '../../contract/tables.ts';
-import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { stage, staged } from './staging.ts';

@@ -1,5 +1,5 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
-import { daysToKeep } from '../../plausibility/mass-deletion.ts';
+import { daysToKeep } from '../../contract/plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import {
   clearCheckpoints,

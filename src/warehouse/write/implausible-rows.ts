@@ -1,9 +1,9 @@
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { VALID_FROM, VALID_TO } from '../../contract/histories.ts';
+import { firstReadDay, itemDays, timesOf } from '../../contract/plausibility/item-times.ts';
+import { FUTURE_MS_MAX } from '../../contract/plausibility/run-clock.ts';
 import { OBSERVED_AT, type ResourceTable } from '../../contract/tables.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
-import { firstReadDay, itemDays, timesOf } from '../../plausibility/item-times.ts';
-import { FUTURE_MS_MAX } from '../../plausibility/run-clock.ts';
 import type { Session } from '../database.ts';
 import { toTimestampText } from '../ledger/ledger.ts';
 import { literal, quoted } from '../schema.ts';

@@ -1,7 +1,7 @@
 import { SightlineError } from '../../base/errors.ts';
+import type { DeletionGuard, TableLoss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Attempt } from '../../contract/request.ts';
 import type { TableRows, Values } from '../../contract/rows.ts';
-import type { DeletionGuard, TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { StoredAnswer } from '../ledger/answers.ts';
 import type { DriftNotes } from '../ledger/drift-notes.ts';
 import type { SliceRef } from '../ledger/ledger.ts';

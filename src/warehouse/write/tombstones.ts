@@ -1,7 +1,7 @@
+import type { Loss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Extent } from '../../contract/resource.ts';
 import type { Row, Values } from '../../contract/rows.ts';
 import type { Column, ResourceTable } from '../../contract/tables.ts';
-import type { Loss } from '../../plausibility/mass-deletion.ts';
 import type { ResultRow, Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { parentKeyOf } from './child-rows.ts';

@@ -1,3 +1,4 @@
+import type { TableLoss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Row, TableRows, Values } from '../../contract/rows.ts';
 import {
   DETAIL_ITEM,
@@ -7,7 +8,6 @@ import {
   type ResourceTable,
   WHOLE_ITEM,
 } from '../../contract/tables.ts';
-import type { TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { createChildWriter } from './child-rows.ts';

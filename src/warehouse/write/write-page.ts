@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Resource } from '../../contract/catalogue.ts';
+import { isMassDeletion, type TableLoss } from '../../contract/plausibility/mass-deletion.ts';
 import type { Rejected } from '../../contract/rows.ts';
-import { isMassDeletion, type TableLoss } from '../../plausibility/mass-deletion.ts';
 import type { Session } from '../database.ts';
 import { keepAnswer } from '../ledger/answers.ts';
 import { writeDrift } from '../ledger/drift-notes.ts';

@@ -1,4 +1,4 @@
-import type { ReplicaReport } from '../../query/replica-report.ts';
+import type { ReplicaReport } from '../../read/replica-report.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
 import type { BudgetHour, DestinationLine, Finding, JobLine, SnapshotLine } from './status-lines.ts';
 

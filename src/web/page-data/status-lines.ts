@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { snapshotId } from '../../snapshot/manifest.ts';
+import { snapshotId } from '../../publish/snapshot/manifest.ts';
 
 /** Severity: `good`, `busy` (work in progress), `attention` (should be checked), `problem` (does not work). */
 const level = z.enum(['good', 'busy', 'attention', 'problem']);

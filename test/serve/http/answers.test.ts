@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { SightlineError } from '../../../src/base/errors.ts';
-import type { Service } from '../../../src/query/service.ts';
+import type { Service } from '../../../src/read/service.ts';
 import { until } from '../../cli/helpers.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { post } from '../mcp/support.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRemembered } from '../../../src/query/create-service.ts';
+import { createRemembered } from '../../../src/read/create-service.ts';
 import { groupOf } from '../../../src/serve/auth/authentication.ts';
 import { type Content, createContentCache, toBody, toBytes } from '../../../src/serve/http/content/content-cache.ts';
 import { createSingleFlight } from '../../../src/serve/http/single-flight.ts';

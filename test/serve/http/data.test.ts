@@ -2,8 +2,8 @@ import formats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { History } from '../../../src/analytics/explain/what-changed.ts';
-import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { History } from '../../../src/metrics/explain/what-changed.ts';
+import type { TableResult } from '../../../src/read/metrics/table-result.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { type CloseLater, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 import { PAGE_STATUS, startTestServer, type TestServer, type TestServerOptions } from './support.ts';
@@ -122,7 +122,7 @@ describe('the declared queries and the measures', () => {
     };
     expect(await errorOf('/queries/brand')).toEqual([404, expect.stringMatching(/allowed: .*\bbrands\b/)]);
     expect(await errorOf('/queries/..%2fbrands')).toEqual([404, expect.any(String)]);
-    // Other errors are tests of test/query/metrics.
+    // Other errors are tests of test/read/metrics.
     expect(await errorOf('/queries/brands?nothing=1')).toEqual([400, expect.stringContaining('"nothing"')]);
     expect(await errorOf('/changes?kind=alerts')).toEqual([400, expect.stringContaining('did you mean "alert"?')]);
     const model = (await (await ask('/metrics/model')).json()) as { measures: { name: string }[] };

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
+import { type Conventions, defaultConventions } from '../../../src/metrics/calibration/conventions.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
-import { type Mirror, openMirror } from '../../query/mirror.ts';
-import { readVocabulary } from '../../query/questions.ts';
+import { type Mirror, openMirror } from '../../read/mirror.ts';
+import { readVocabulary } from '../../read/questions.ts';
 import type { World } from '../../support/worlds.ts';
 import { openServer, type TestServer } from './support.ts';
 

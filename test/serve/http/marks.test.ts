@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Brief } from '../../../src/analytics/explain/brief-result.ts';
-import type { Opportunity } from '../../../src/analytics/explain/opportunity.ts';
+import type { Brief } from '../../../src/metrics/explain/brief-result.ts';
+import type { Opportunity } from '../../../src/metrics/explain/opportunity.ts';
 import { createKey } from '../../../src/serve/auth/keys.ts';
-import { type Mark, readMarks } from '../../../src/session/marks-file.ts';
-import { renewReplica } from '../../../src/session/workspace.ts';
 import { openReplica } from '../../../src/warehouse/replica.ts';
 import { type Row, type Table, toRecords } from '../../../src/web/app/state/table.ts';
+import { type Mark, readMarks } from '../../../src/workspace/marks-file.ts';
+import { renewReplica } from '../../../src/workspace/workspace.ts';
 import { contextIn } from '../../operations/world-context.ts';
 import { openCopy, serveWorld, sharedBefore } from '../served-world.ts';
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { layoutOf } from '../../../src/publish/snapshot/layout.ts';
+import { listSnapshots, type Manifest } from '../../../src/publish/snapshot/manifest.ts';
+import { exportSnapshot } from '../../../src/publish/snapshot/snapshot-export.ts';
 import { rangeOf } from '../../../src/serve/http/snapshots.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
-import { listSnapshots, type Manifest } from '../../../src/snapshot/manifest.ts';
-import { exportSnapshot } from '../../../src/snapshot/snapshot-export.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { openCopy, sharedBefore, stillClock } from '../served-world.ts';
 import { NO_REPLICA, openServer, startTestServer } from './support.ts';
 

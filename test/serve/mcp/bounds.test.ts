@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Answer, Question, Service } from '../../../src/query/service.ts';
+import type { Answer, Question, Service } from '../../../src/read/service.ts';
 import { estimateTokens, tokensOfJson } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { shorten } from '../../../src/serve/mcp/shorten.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { countOf } from '../../support/counts.ts';
 import { pagedItems, serverBefore } from '../http/support.ts';
 import {

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { TableResult } from '../../../src/read/metrics/table-result.ts';
 import { chartSpecOf } from '../../../src/serve/mcp/charts/chart-spec.ts';
 import { copyBefore, serviceBefore, sharedBefore, stillClock } from '../served-world.ts';
 import { openMcp } from './stream-client.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { countOf } from '../../support/counts.ts';
 import { askChecked, serveBefore } from './serve-before.ts';

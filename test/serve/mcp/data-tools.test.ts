@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { dimensions } from '../../../src/analytics/model/dimensions.ts';
-import { measures } from '../../../src/analytics/model/measures.ts';
 import { addDays, dayOf } from '../../../src/contract/time.ts';
+import { dimensions } from '../../../src/metrics/model/dimensions.ts';
+import { measures } from '../../../src/metrics/model/measures.ts';
 import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
-import { explainMetric, listChanges } from '../../../src/query/metrics/explanations.ts';
-import { runMetrics } from '../../../src/query/metrics/run-metrics.ts';
-import type { MetricsSource, TableResult } from '../../../src/query/metrics/table-result.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { explainMetric, listChanges } from '../../../src/read/metrics/explanations.ts';
+import { runMetrics } from '../../../src/read/metrics/run-metrics.ts';
+import type { MetricsSource, TableResult } from '../../../src/read/metrics/table-result.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { openWorldService, sharedBefore, stillClock } from '../served-world.ts';
 import { askChecked, serveBefore } from './serve-before.ts';

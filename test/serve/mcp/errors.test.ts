@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { declarations } from '../../../schemas/catalogue.ts';
-import type { Service } from '../../../src/query/service.ts';
+import type { Service } from '../../../src/read/service.ts';
 import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
 import { emptyServerBefore, NO_REPLICA, openServer, serverBefore } from '../http/support.ts';
 import { type Body, call, clientBefore, connect, post, startBareMcp } from './support.ts';

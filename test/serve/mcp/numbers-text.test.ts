@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { declarations } from '../../../schemas/catalogue.ts';
-import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
-import type { Doubts } from '../../../src/analytics/calibration/findings.ts';
 import { createCatalogue } from '../../../src/contract/catalogue.ts';
+import { type Conventions, defaultConventions } from '../../../src/metrics/calibration/conventions.ts';
+import type { Doubts } from '../../../src/metrics/calibration/findings.ts';
 import { describeNumbers } from '../../../src/serve/mcp/endpoints/numbers-text.ts';
 
 const catalogue = createCatalogue(declarations);

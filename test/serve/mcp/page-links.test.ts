@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKey } from '../../../src/serve/auth/keys.ts';
 import { APP_PATHS } from '../../../src/serve/http/page-paths.ts';
 import type { ServeWorkspaceOptions } from '../../../src/serve/serve-workspace.ts';
-import { writeServerRecord } from '../../../src/session/server-record.ts';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
+import { writeServerRecord } from '../../../src/workspace/server-record.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { openFleetServer } from '../fleet-server.ts';
 import {

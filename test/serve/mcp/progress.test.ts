@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createSqlService, type SqlService } from '../../../src/operations/sql/sql-service.ts';
-import type { ServedReplica } from '../../../src/query/open-replica.ts';
-import type { Service } from '../../../src/query/service.ts';
+import type { ServedReplica } from '../../../src/read/open-replica.ts';
+import type { Service } from '../../../src/read/service.ts';
 import { servedOne } from '../../../src/serve/mcp/served.ts';
 import { serveStdio } from '../../../src/serve/mcp/stdio.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { openWorldService, sharedBefore, stillClock, worldBefore } from '../served-world.ts';
 import { openStream, type StreamClient } from './stream-client.ts';
 import { type Body, connect, startBareMcp } from './support.ts';

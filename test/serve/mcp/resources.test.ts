@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { metaOf } from '../../../src/contract/fields.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { serverBefore } from '../http/support.ts';
 import { clientBefore } from './support.ts';
 

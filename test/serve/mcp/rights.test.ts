@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it } from 'vitest';
 import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { sharedBefore, type WorldBrand } from '../served-world.ts';
 import { serveBefore } from './serve-before.ts';
 import { type Body, call } from './support.ts';

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { expect } from 'vitest';
 import { createKey, type KeyRights } from '../../../src/serve/auth/keys.ts';
 import { NOTE } from '../../../src/serve/mcp/tool-result.ts';
-import { SCOPES } from '../../../src/session/stored-keys.ts';
+import { SCOPES } from '../../../src/workspace/stored-keys.ts';
 import type { World } from '../../support/worlds.ts';
 import { openCopy, serveWorld, sharedBefore } from '../served-world.ts';
 import { type Called, call, compile, connect, outputValidator, type ToolClient, toolClient } from './support.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/base/version.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { MAIN, runCommand } from '../../support/run-command.ts';
 import { serverBefore } from '../http/support.ts';

@@ -3,7 +3,7 @@ import { createSqlService } from '../../../src/operations/sql/sql-service.ts';
 import { estimateTokens } from '../../../src/serve/mcp/estimate-tokens.ts';
 import { RESULT_TOKENS } from '../../../src/serve/mcp/tool-result.ts';
 import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { serverBefore } from '../http/support.ts';
 import { stillClock } from '../served-world.ts';
 import { type Body, call, connect, startBareMcp } from './support.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Conventions, defaultConventions } from '../../../src/analytics/calibration/conventions.ts';
 import type { Resource } from '../../../src/contract/catalogue.ts';
 import { dayOf } from '../../../src/contract/time.ts';
+import { type Conventions, defaultConventions } from '../../../src/metrics/calibration/conventions.ts';
 import { dataTools } from '../../../src/serve/mcp/tool-set.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { NOW_MS } from '../../support/clocks.ts';
 import { openServer, serverBefore } from '../http/support.ts';
 import { stillClock } from '../served-world.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
-import type { TableResult } from '../../../src/query/metrics/table-result.ts';
+import type { TableResult } from '../../../src/read/metrics/table-result.ts';
 import { IS_ENDURANCE } from '../../support/counts.ts';
 import { follow } from '../open-page.ts';
 import { faultsInLooks, type Look } from '../page-faults.ts';

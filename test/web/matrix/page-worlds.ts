@@ -1,15 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { startSandboxWorkspace } from '../../../schemas/fixtures/start.ts';
-import { MART_SCHEMA, marts } from '../../../src/analytics/marts/marts.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { loadConfig, type WorkspaceConfig } from '../../../src/base/config/config.ts';
+import { MART_SCHEMA, marts } from '../../../src/metrics/marts/marts.ts';
 import { syncWorkspace } from '../../../src/operations/sync.ts';
-import { builtInCatalogue as catalogue } from '../../../src/session/catalogues.ts';
-import { layoutOf } from '../../../src/snapshot/layout.ts';
+import { layoutOf } from '../../../src/publish/snapshot/layout.ts';
 import type { Session } from '../../../src/warehouse/database.ts';
 import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { ensureViews } from '../../../src/warehouse/views.ts';
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts';
+import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { generate } from '../../bench/generate.ts';
 import { stillClock } from '../../serve/served-world.ts';
 import { countOf } from '../../support/counts.ts';

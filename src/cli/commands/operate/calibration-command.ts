@@ -1,6 +1,6 @@
-import type { CalibratedPoint } from '../../../analytics/calibration/calibrated-points.ts';
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
+import type { CalibratedPoint } from '../../../metrics/calibration/calibrated-points.ts';
 import { count, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { workspaceOptions } from '../../program/common-options.ts';

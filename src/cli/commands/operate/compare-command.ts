@@ -1,6 +1,6 @@
 import { exitCodeOf } from '../../../base/ending.ts';
+import { COMPARE_REQUESTS } from '../../../jobs/job.ts';
 import type { Compared, Comparison } from '../../../operations/compare/compare-question.ts';
-import { COMPARE_REQUESTS } from '../../../scheduler/job.ts';
 import { count, errorJson, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
 import { formatRows } from '../../output/row-format.ts';

@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
+import type { JobRun } from '../../../jobs/job-log.ts';
 import type { PerformStep } from '../../../operations/jobs/run-workspace-job.ts';
-import type { JobRun } from '../../../scheduler/job-log.ts';
 import type { PerformedStep } from '../../job-steps.ts';
 import { duration, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -56,7 +56,7 @@ const next = defineCommand({
   run: async ({ limit, ...unread }, begin) => {
     const { config, json } = begin(unread);
     const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
-    const { upcoming } = await import('../../../scheduler/schedule.ts');
+    const { upcoming } = await import('../../../jobs/schedule.ts');
     const all = jobsOf(await config());
     const now = terminal().clock.now();
     const found = limit === null ? all.flatMap((job) => upcoming([job], now, 1)) : upcoming(all, now, limit);

@@ -1,7 +1,7 @@
-import type { Difference } from '../../../analytics/verification/comparison.ts';
-import type { BrandVerification } from '../../../analytics/verification/verify-brand.ts';
-import type { DayVerification } from '../../../analytics/verification/verify-days.ts';
 import { exitCodeOf } from '../../../base/ending.ts';
+import type { Difference } from '../../../metrics/verification/comparison.ts';
+import type { BrandVerification } from '../../../metrics/verification/verify-brand.ts';
+import type { DayVerification } from '../../../metrics/verification/verify-days.ts';
 import type { Verification, VerifiedBrand } from '../../../operations/verify.ts';
 import { count, errorJson, plural, printData, printJson, reportError, say } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';

@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import { worstExitCode } from '../../../base/ending.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { validConfigs } from '../../../operations/cluster/workspace-list.ts';
-import type { Context } from '../../../session/workspace.ts';
+import type { Context } from '../../../workspace/workspace.ts';
 import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
 import { count, duration, errorJson, plural, printValue, say } from '../../output/output.ts';
 import { toReported } from '../../reported.ts';

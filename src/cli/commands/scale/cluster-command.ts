@@ -1,8 +1,8 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import type { HomeState } from '../../../destinations/home-protocol.ts';
+import type { RunnerState } from '../../../jobs/runner.ts';
 import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
-import type { RunnerState } from '../../../scheduler/runner.ts';
+import type { HomeState } from '../../../publish/destinations/home-protocol.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { terminal } from '../../output/terminal.ts';

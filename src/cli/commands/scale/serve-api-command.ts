@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/errors.ts';
 import { watchConfigs } from '../../../operations/cluster/workspace-list.ts';
 import { type ApiOptions, serveApi } from '../../../serve/serve-api.ts';
-import { refreshReplica } from '../../../session/home-replica.ts';
+import { refreshReplica } from '../../../workspace/home-replica.ts';
 import { readAllConfigs, readDataFolder, readSurroundings } from '../../context.ts';
 import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { plural, printJson, say } from '../../output/output.ts';

@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { Demo, DemoStage } from '../../../operations/demo.ts';
-import type { Context } from '../../../session/workspace.ts';
-import { layoutOf } from '../../../snapshot/layout.ts';
+import { layoutOf } from '../../../publish/snapshot/layout.ts';
+import type { Context } from '../../../workspace/workspace.ts';
 import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printData, printJson, say, size } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';

@@ -1,7 +1,7 @@
 import { EXIT, SightlineError, toSightlineError } from '../../../base/errors.ts';
 import type { ConnectionTest } from '../../../operations/connection-test.ts';
 import type { FirstSyncEstimate, Initialized, InitOptions } from '../../../operations/initialize.ts';
-import type { Context } from '../../../session/workspace.ts';
+import type { Context } from '../../../workspace/workspace.ts';
 import { invokedAs } from '../../output/invoked-as.ts';
 import { count, duration, plural, printJson, reportError, say } from '../../output/output.ts';
 import { boundsText } from '../../output/plan-bounds.ts';

@@ -1,5 +1,5 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
-import { LIMIT_MAX } from '../../../plausibility/rate-headers.ts';
+import { LIMIT_MAX } from '../../../contract/plausibility/rate-headers.ts';
 import { parseFaults } from '../../../sandbox/faults.ts';
 import { listening } from '../../listening.ts';
 import { printData, printJson, say } from '../../output/output.ts';

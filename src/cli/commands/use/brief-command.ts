@@ -1,6 +1,6 @@
-import type { Finding } from '../../../analytics/explain/brief-result.ts';
 import { shownDays } from '../../../contract/time.ts';
-import { briefBrand } from '../../../query/metrics/brief-brand.ts';
+import type { Finding } from '../../../metrics/explain/brief-result.ts';
+import { briefBrand } from '../../../read/metrics/brief-brand.ts';
 import { plural, printData, say } from '../../output/output.ts';
 import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';

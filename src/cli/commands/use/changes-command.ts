@@ -1,5 +1,5 @@
 import { shownDay, shownTime } from '../../../contract/time.ts';
-import { listChanges } from '../../../query/metrics/explanations.ts';
+import { listChanges } from '../../../read/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';
 import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';

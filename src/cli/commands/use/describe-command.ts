@@ -33,7 +33,7 @@ export const describe = defineCommand({
 
 // The command works without settings, and then describes the tables of this package.
 async function catalogueHere(): Promise<Catalogue> {
-  const { builtInCatalogue, catalogueOf } = await import('../../../session/catalogues.ts');
+  const { builtInCatalogue, catalogueOf } = await import('../../../workspace/catalogues.ts');
   const { environment, folder } = readSurroundings();
   return listWorkspaces({ environment, folder }).length > 1 && (environment['SIGHTLINE_WORKSPACE'] ?? '') === ''
     ? builtInCatalogue

@@ -1,6 +1,6 @@
-import { textOf as metricText } from '../../../analytics/explain/explained-metrics.ts';
 import { shownDays } from '../../../contract/time.ts';
-import { type ChangeExplanation, explainMetric } from '../../../query/metrics/explanations.ts';
+import { textOf as metricText } from '../../../metrics/explain/explained-metrics.ts';
+import { type ChangeExplanation, explainMetric } from '../../../read/metrics/explanations.ts';
 import { printData, say } from '../../output/output.ts';
 import { screenWidth, textTable, wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';

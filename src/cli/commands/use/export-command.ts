@@ -1,7 +1,7 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { FileExport } from '../../../operations/export/export-files.ts';
-import { FILE_FORMATS, type FileFormat, isWorkbook } from '../../../snapshot/file-formats.ts';
-import { toSince } from '../../../snapshot/since.ts';
+import { FILE_FORMATS, type FileFormat, isWorkbook } from '../../../publish/snapshot/file-formats.ts';
+import { toSince } from '../../../publish/snapshot/since.ts';
 import { exactOutput, printJson } from '../../output/output.ts';
 import { createProgress, exportLine } from '../../output/progress-line.ts';
 import { terminal } from '../../output/terminal.ts';

@@ -3,7 +3,7 @@ import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
-import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../session/stored-keys.ts';
+import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../workspace/stored-keys.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';

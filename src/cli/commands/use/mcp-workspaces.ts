@@ -5,7 +5,7 @@ import { CONFIG_FILE } from '../../../base/config/config-file.ts';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../../../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
-import { layoutOf } from '../../../snapshot/layout.ts';
+import { layoutOf } from '../../../publish/snapshot/layout.ts';
 import { readConfig, readSurroundings, type WorkspaceFlags } from '../../context.ts';
 import { printData, say } from '../../output/output.ts';
 import { QUERY_TIMEOUT_MS } from '../../program/common-options.ts';

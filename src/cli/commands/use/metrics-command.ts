@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { metricflowFiles } from '../../../analytics/exports/metricflow.ts';
-import { describeModel } from '../../../analytics/model/measures.ts';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
-import { runMetrics } from '../../../query/metrics/run-metrics.ts';
+import { metricflowFiles } from '../../../metrics/exports/metricflow.ts';
+import { describeModel } from '../../../metrics/model/measures.ts';
+import { dimensionValues } from '../../../read/metrics/dimension-values.ts';
+import { runMetrics } from '../../../read/metrics/run-metrics.ts';
 import { changesSentence, metricsText } from '../../output/metrics-text.ts';
 import { plural, printData, printJson, say } from '../../output/output.ts';
 import { FORMATS, type Format, formatRows, isExactFormat } from '../../output/row-format.ts';

@@ -43,7 +43,7 @@ interface FoundServer {
 // A server of all workspaces is preferred, unless a workspace is named that has its own.
 async function findServer({ flags, config }: Call): Promise<FoundServer> {
   const { readDataFolder } = await import('../../context.ts');
-  const { readServerOrigin } = await import('../../../session/server-record.ts');
+  const { readServerOrigin } = await import('../../../workspace/server-record.ts');
   const dataFolder = readDataFolder(flags);
   const all = await readServerOrigin(dataFolder);
   if (all !== null && flags.workspace === undefined) return { folder: dataFolder, origin: all, path: '' };

@@ -1,6 +1,6 @@
-import { OPPORTUNITY_TITLES } from '../../../analytics/explain/opportunity-kinds.ts';
 import { shownDays } from '../../../contract/time.ts';
-import { listOpportunities } from '../../../query/metrics/explanations.ts';
+import { OPPORTUNITY_TITLES } from '../../../metrics/explain/opportunity-kinds.ts';
+import { listOpportunities } from '../../../read/metrics/explanations.ts';
 import { plural, printData, say } from '../../output/output.ts';
 import { wrapped } from '../../output/text-table.ts';
 import { operationCommand } from '../../program/operation-command.ts';

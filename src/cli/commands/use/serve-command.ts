@@ -9,7 +9,7 @@ import { listenEarly } from '../../../serve/http/listener.ts';
 import type { ServeWorkspaceOptions } from '../../../serve/serve-workspace.ts';
 import type { KeyedServer } from '../../../serve/start-serving.ts';
 import type { LogLevel, LogTarget } from '../../../serve/telemetry/server-log.ts';
-import type { Context } from '../../../session/workspace.ts';
+import type { Context } from '../../../workspace/workspace.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { describeOAuth, describeSignIn, listening, warnOfReach } from '../../listening.ts';
 import { printJson, say } from '../../output/output.ts';
@@ -189,7 +189,7 @@ function sayNoSchedule(thrown: unknown): null {
 
 async function describeJobs({ config, clock }: Context): Promise<string> {
   const { jobsOf } = await import('../../../operations/jobs/job-list.ts');
-  const { upcoming } = await import('../../../scheduler/schedule.ts');
+  const { upcoming } = await import('../../../jobs/schedule.ts');
   const [next] = upcoming(jobsOf(config), clock.now(), 1);
   if (next === undefined) return 'All jobs are disabled.';
   return `The next job is ${next.job.name}, at ${shownTime(next.atMs)}.`;

@@ -3,7 +3,7 @@ import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../../../base/clock.ts';
 import type { OAuthSettings } from '../../../base/config/oauth-settings.ts';
 import { SightlineError } from '../../../base/errors.ts';
-import { DEFAULT_SCOPES } from '../../../session/stored-keys.ts';
+import { DEFAULT_SCOPES } from '../../../workspace/stored-keys.ts';
 import type { Key } from '../keys.ts';
 
 /** Maximum length of a token; longer ones are rejected unread. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import Negotiator from 'negotiator';
-import type { RowFormat } from '../../../query/formats/row-formats.ts';
+import type { RowFormat } from '../../../read/formats/row-formats.ts';
 
 /** Format of a response body. */
 export type Format = 'json' | RowFormat;

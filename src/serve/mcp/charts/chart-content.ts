@@ -1,9 +1,9 @@
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { SightlineError } from '../../../base/errors.ts';
 import { onceOf, readInput } from '../../../contract/operation/read-input.ts';
-import { runMetrics } from '../../../query/metrics/run-metrics.ts';
-import { resolveScope } from '../../../query/metrics/scope-request.ts';
-import type { MetricsSource, TableResult } from '../../../query/metrics/table-result.ts';
+import { runMetrics } from '../../../read/metrics/run-metrics.ts';
+import { resolveScope } from '../../../read/metrics/scope-request.ts';
+import type { MetricsSource, TableResult } from '../../../read/metrics/table-result.ts';
 import { loadReportApp } from '../../../web/report/report-app.ts';
 import { svgToPng } from '../../../web/report/svg-to-png.ts';
 import { chartSpecOf, type ResultChart } from './chart-spec.ts';

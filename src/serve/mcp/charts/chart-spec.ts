@@ -1,7 +1,7 @@
-import { type DimensionName, dimensions } from '../../../analytics/model/dimensions.ts';
-import { type Measure, measures } from '../../../analytics/model/measures.ts';
 import { shownDays } from '../../../contract/time.ts';
-import type { TableResult } from '../../../query/metrics/table-result.ts';
+import { type DimensionName, dimensions } from '../../../metrics/model/dimensions.ts';
+import { type Measure, measures } from '../../../metrics/model/measures.ts';
+import type { TableResult } from '../../../read/metrics/table-result.ts';
 import type { ChartSpec } from '../../../web/report/report-types.ts';
 
 /** Width in pixels, for conversations. */

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { CHANGE_KINDS, type ChangeKind } from '../../../analytics/explain/history-queries.ts';
 import { dayOf } from '../../../contract/time.ts';
-import { briefBrand } from '../../../query/metrics/brief-brand.ts';
+import { CHANGE_KINDS, type ChangeKind } from '../../../metrics/explain/history-queries.ts';
+import { briefBrand } from '../../../read/metrics/brief-brand.ts';
 import {
   type ChangeExplanation,
   explainMetric,
   listChanges,
   listOpportunities,
-} from '../../../query/metrics/explanations.ts';
-import { CHANGE_PAGES, OPPORTUNITIES, OVERVIEW, type PageView } from '../../../query/metrics/result-pages.ts';
-import type { MetricsSource } from '../../../query/metrics/table-result.ts';
+} from '../../../read/metrics/explanations.ts';
+import { CHANGE_PAGES, OPPORTUNITIES, OVERVIEW, type PageView } from '../../../read/metrics/result-pages.ts';
+import type { MetricsSource } from '../../../read/metrics/table-result.ts';
 import { syncedAtOf, toBriefValue } from '../brief-values.ts';
 import { pageLink } from '../page-link.ts';
 import type { ToolOutput } from '../tool-result.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { dimensions, type ModelColumn } from '../../../analytics/model/dimensions.ts';
-import { GRAINS, isOfTraffic, type Measure, measures, tests } from '../../../analytics/model/measures.ts';
 import { splitList } from '../../../contract/operation/read-input.ts';
-import { dimensionValues } from '../../../query/metrics/dimension-values.ts';
-import { runMetrics } from '../../../query/metrics/run-metrics.ts';
+import { dimensions, type ModelColumn } from '../../../metrics/model/dimensions.ts';
+import { GRAINS, isOfTraffic, type Measure, measures, tests } from '../../../metrics/model/measures.ts';
+import { dimensionValues } from '../../../read/metrics/dimension-values.ts';
+import { runMetrics } from '../../../read/metrics/run-metrics.ts';
 import { roundNumber, syncedAtOf } from '../brief-values.ts';
 import { chartContent } from '../charts/chart-content.ts';
 import { pageLink, pageOfDimensions } from '../page-link.ts';

@@ -3,7 +3,7 @@ import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { isRecord, memberAt } from '../../../base/json.ts';
 import { listerOf, type Resource } from '../../../contract/catalogue.ts';
 import { isUuid } from '../../../contract/query-parameters.ts';
-import type { Question, Service } from '../../../query/service.ts';
+import type { Question, Service } from '../../../read/service.ts';
 import { sourceOf } from './describe-tool.ts';
 import { type EndpointShape, pathParametersOf, takesName } from './endpoint-shape.ts';
 

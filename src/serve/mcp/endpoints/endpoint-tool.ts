@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Conventions } from '../../../analytics/calibration/conventions.ts';
 import { errorTable, SightlineError } from '../../../base/errors.ts';
 import { isRecord, withDoubles } from '../../../base/json.ts';
 import { type Catalogue, idKindOf, listerOf, type Resource } from '../../../contract/catalogue.ts';
@@ -8,6 +7,7 @@ import { membersOf } from '../../../contract/operation/operation.ts';
 import { type InputMember, type InputMembers, onceOf, readInput } from '../../../contract/operation/read-input.ts';
 import type { Parameter } from '../../../contract/parameters.ts';
 import { type ServedNames, servedName } from '../../../contract/query-parameters.ts';
+import type { Conventions } from '../../../metrics/calibration/conventions.ts';
 import { type Content, RESULT_TOKENS, toContent, type ToolOutput } from '../tool-result.ts';
 import type { Tool, ToolContext } from '../tool.ts';
 import { askByName, unknownIds } from './argument-names.ts';

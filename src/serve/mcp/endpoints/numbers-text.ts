@@ -1,8 +1,8 @@
-import type { Conventions } from '../../../analytics/calibration/conventions.ts';
-import type { Doubts } from '../../../analytics/calibration/findings.ts';
-import { decimalsText } from '../../../analytics/calibration/point-words.ts';
-import { doubtText, reportSentences } from '../../../analytics/calibration/report-sentences.ts';
 import type { Catalogue, Resource } from '../../../contract/catalogue.ts';
+import type { Conventions } from '../../../metrics/calibration/conventions.ts';
+import type { Doubts } from '../../../metrics/calibration/findings.ts';
+import { decimalsText } from '../../../metrics/calibration/point-words.ts';
+import { doubtText, reportSentences } from '../../../metrics/calibration/report-sentences.ts';
 import { fieldsOf } from './describe-tool.ts';
 import { answerParts } from './endpoint-shape.ts';
 

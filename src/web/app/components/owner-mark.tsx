@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { OWNER_MARKS } from '../../../analytics/explain/mark-kinds.ts';
+import { OWNER_MARKS } from '../../../metrics/explain/mark-kinds.ts';
 import { useResource } from '../state/data.tsx';
 import { usePaper } from '../state/paper.ts';
 import { useScope } from '../state/scope.tsx';

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
-import type { Brief } from '../../../analytics/explain/brief-result.ts';
+import type { Brief } from '../../../metrics/explain/brief-result.ts';
 import type { DrawnReport, ReportInput } from '../../report/report-types.ts';
 import { svgFile } from '../charts/svg-file.ts';
 import { type Api, queryOf } from '../state/api.ts';

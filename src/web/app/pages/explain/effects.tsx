@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ExplainedChange } from '../../../../analytics/explain/explained-change.ts';
+import type { ExplainedChange } from '../../../../metrics/explain/explained-change.ts';
 import { Mark } from '../../components/measured.tsx';
 import { useScope } from '../../state/scope.tsx';
 import type { Measure } from '../../state/shown-measures.ts';

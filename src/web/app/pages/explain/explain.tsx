@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ExplainedChange } from '../../../../analytics/explain/explained-change.ts';
+import type { ExplainedChange } from '../../../../metrics/explain/explained-change.ts';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHead, WhenLoaded } from '../../components/parts.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { BrandCalendar } from '../../../../query/calendar.ts';
-import type { ReplicaReport } from '../../../../query/replica-report.ts';
+import type { BrandCalendar } from '../../../../read/calendar.ts';
+import type { ReplicaReport } from '../../../../read/replica-report.ts';
 import { Choice } from '../../components/filter-bar.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 

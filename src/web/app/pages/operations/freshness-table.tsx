@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FreshnessRow, ReplicaReport } from '../../../../query/replica-report.ts';
+import type { FreshnessRow, ReplicaReport } from '../../../../read/replica-report.ts';
 import type { BrandStatus, ResourceStatus } from '../../../../warehouse/ledger/warehouse-status.ts';
 import { Choice } from '../../components/filter-bar.tsx';
 import { Age, Marked, PlainTable } from '../../components/marks.tsx';

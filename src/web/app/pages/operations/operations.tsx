@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { BrandCalendar } from '../../../../query/calendar.ts';
+import type { BrandCalendar } from '../../../../read/calendar.ts';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import { PageHead, Timestamp, WhenLoaded } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ReplicaReport, ShownPoint } from '../../../../query/replica-report.ts';
+import type { ReplicaReport, ShownPoint } from '../../../../read/replica-report.ts';
 import { Marked, PlainTable } from '../../components/marks.tsx';
 import { grouped, plural } from '../../state/amounts.ts';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Manifest } from '../../../../snapshot/manifest.ts';
+import type { Manifest } from '../../../../publish/snapshot/manifest.ts';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { SnapshotLine } from '../../../page-data/status-lines.ts';
 import { Age, PlainTable } from '../../components/marks.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { OPPORTUNITY_TITLES } from '../../../../analytics/explain/opportunity-kinds.ts';
-import type { Opportunity } from '../../../../analytics/explain/opportunity.ts';
+import { OPPORTUNITY_TITLES } from '../../../../metrics/explain/opportunity-kinds.ts';
+import type { Opportunity } from '../../../../metrics/explain/opportunity.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Evidence } from '../../components/evidence.tsx';
 import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Brief } from '../../../../analytics/explain/brief-result.ts';
+import type { Brief } from '../../../../metrics/explain/brief-result.ts';
 import { WhenLoaded } from '../../components/parts.tsx';
 import { plural } from '../../state/amounts.ts';
 import { useResource } from '../../state/data.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { GalleryQuery } from '../../../../../analytics/gallery/gallery.ts';
+import type { GalleryQuery } from '../../../../../metrics/gallery/gallery.ts';
 import { ErrorState } from '../../../components/parts.tsx';
 import { useResource } from '../../../state/data.tsx';
 

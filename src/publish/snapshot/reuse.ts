@@ -1,0 +1,75 @@
+import { constants, copyFile, link, lstat, mkdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from '../../base/files.ts';
+import { DAY_MS } from '../../contract/time.ts';
+import { hashFile } from '../../warehouse/file/hash-file.ts';
+import { MANIFEST, readManifest, type SnapshotFile } from './manifest.ts';
+
+/** Days within which every reused file is read completely once. */
+const CHECK_NIGHTS = 7;
+/** Error codes of a file system that cannot create the hard link: unsupported, too many links, or another device. */
+const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EINVAL']);
+
+/** The files of the previous snapshot that can be reused. */
+export interface Previous {
+  readonly id: string;
+  /** Links the file with these rows into `folder` and returns it; null if there is none or it is damaged. */
+  reuse(partFolder: string, fingerprint: string, folder: string): Promise<SnapshotFile | null>;
+}
+
+/** Opens the snapshot at `path` so that its files can be reused; null if there is none. `now` is epoch milliseconds. */
+export async function openPrevious(path: string, now: number): Promise<Previous | null> {
+  const manifest = await readManifest(path);
+  if (manifest === null) return null;
+  const { mtimeMs: listedAt } = await stat(join(path, MANIFEST));
+  const files = new Map<string, SnapshotFile>();
+  for (const file of manifest.tables.flatMap((table) => table.files)) {
+    if (file.fingerprint !== undefined) files.set(`${dirname(file.path)} ${file.fingerprint}`, file);
+  }
+  return {
+    id: manifest.id,
+    reuse: async (partFolder, fingerprint, folder) => {
+      const file = files.get(`${partFolder} ${fingerprint}`);
+      if (file === undefined || !(await isSound(join(path, file.path), file, listedAt, now))) return null;
+      await mkdir(join(folder, partFolder), { recursive: true });
+      return (await place(join(path, file.path), join(folder, file.path), file)) ? file : null;
+    },
+  };
+}
+
+/**
+ * Reports whether a file still matches the manifest. Size and modification time are checked each night. Hashing all
+ * files each night would cost half as much as the nightly snapshot, so only a seventh of them is hashed, which finds
+ * disk errors within a week, and every file that was modified since it was listed.
+ */
+async function isSound(path: string, file: SnapshotFile, listedAt: number, now: number): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || !found.isFile() || found.size !== file.bytes) return false;
+  return (!isTurnOf(file, now) && found.mtimeMs <= listedAt) || (await hashFile(path)) === file.sha256;
+}
+
+/**
+ * Reports whether a file is due for a full check on this day; each file is due once a week. `now` is epoch
+ * milliseconds.
+ */
+export function isTurnOf({ sha256 }: Pick<SnapshotFile, 'sha256'>, now: number): boolean {
+  return Number.parseInt(sha256.slice(0, 8), 16) % CHECK_NIGHTS === Math.floor(now / DAY_MS) % CHECK_NIGHTS;
+}
+
+async function place(from: string, to: string, file: SnapshotFile): Promise<boolean> {
+  try {
+    await link(from, to);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return false;
+    if (code === undefined || !NO_LINKS.has(code)) throw thrown;
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    if ((await hashFile(to)) !== file.sha256) {
+      await rm(to, { force: true });
+      return false;
+    }
+    await syncToDisk(to);
+  }
+  await syncToDisk(dirname(to));
+  return true;
+}

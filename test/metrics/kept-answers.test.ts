@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { calibrateConventions } from '../../src/metrics/calibration/calibrate.ts';
+import { readStoredFindings } from '../../src/metrics/calibration/findings.ts';
+import { membersOf } from '../../src/metrics/calibration/points/point.ts';
+import { calibrationPoints } from '../../src/metrics/calibration/points/points.ts';
+import { probeUpstream } from '../../src/operations/probe-upstream.ts';
+import { openReader } from '../../src/warehouse/reader.ts';
+import { publishAnalytics } from '../../src/warehouse/replica.ts';
+import { countOf } from '../support/counts.ts';
+import { ONE_DAY_LATER } from '../support/edits.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
+
+const PROBES_MAX = 6;
+/** Later days: without most of its few competitors, the world would lose rows that a sync keeps in doubt. */
+const NO_MORE_DELETED = { deletedPrompts: 0, deletedCompetitors: 0 };
+
+interface Asking {
+  readonly status: string;
+  /** Requests that calibration sent, as text. */
+  readonly asked: readonly string[];
+  /** Time that calibration waited for the budget. */
+  readonly sleptMs: number;
+}
+
+interface Night extends Asking {
+  readonly contradicted: readonly string[];
+  readonly determined: ReadonlySet<string>;
+}
+
+/** Syncs and asks about open points. */
+async function syncAndAsk(workspace: TestWorkspace, left: number): Promise<Asking> {
+  const { catalogue } = workspace;
+  let sleptMs = 0;
+  const sleep = async (ms: number): Promise<void> => {
+    sleptMs += ms;
+  };
+  const clock = { ...workspace.clock, sleep };
+  const { database } = workspace.warehouse();
+  const { signal } = new AbortController();
+  const asked: string[] = [];
+  const budget = { state: () => ({ limit: 120, capacity: 116, left }) };
+  const { status } = await workspace.sync({
+    onRead: async (ask, stats) => {
+      await probeUpstream({ catalogue, database, clock, signal, max: PROBES_MAX, budget, stats }, (question) => {
+        asked.push(JSON.stringify(question));
+        return ask(question);
+      });
+    },
+  });
+  return { status, asked, sleptMs };
+}
+
+/** Syncs, asks about open points and calibrates, like `sightline sync`. */
+async function night(workspace: TestWorkspace): Promise<Night> {
+  const { catalogue, clock } = workspace;
+  const { database } = workspace.warehouse();
+  const asking = await syncAndAsk(workspace, 100);
+  const contradicted = await calibrateConventions(database, { catalogue, now: clock.now() });
+  const findings = await database.exclusive(({ query }) => readStoredFindings(query));
+  const determined = [...findings].flatMap(([name, { source }]) => (source === 'learned' ? [name] : []));
+  return { ...asking, contradicted, determined: new Set(determined) };
+}
+
+test('no question is asked while the budget is used up, and points stay determined while upstream changes', async () => {
+  const workspace = await openWorkspace({ brands: 1, prompts: 3, days: 5, seed: 3 });
+  expect(await syncAndAsk(workspace, 0)).toEqual({ status: 'complete', asked: [], sleptMs: 15_000 });
+  const first = await night(workspace);
+  expect(first).toMatchObject({ status: 'complete', contradicted: [], sleptMs: 0 });
+  expect(first.asked.length).toBeGreaterThan(2);
+  await expectNoKeptAnswers(workspace);
+  expect(first.determined).toContain('groupMembers');
+  const all = [...first.asked];
+  let before = first.determined;
+  for (let count = 0; count < countOf(1, 6); count++) {
+    workspace.sandbox.world.advance(count === 0 ? ONE_DAY_LATER : { ...ONE_DAY_LATER, ...NO_MORE_DELETED });
+    const { status, asked, contradicted, determined } = await night(workspace);
+    expect({ status, contradicted }).toEqual({ status: 'complete', contradicted: [] });
+    all.push(...asked);
+    const answered = [...before].filter((name) =>
+      calibrationPoints.some((point) => membersOf(point).has(name as never)),
+    );
+    expect(answered.length).toBeGreaterThan(5);
+    for (const name of answered) expect(determined, name).toContain(name);
+    before = determined;
+  }
+  expect(all.length).toBeLessThanOrEqual(PROBES_MAX);
+  expect(new Set(all).size).toBe(all.length);
+});
+
+// A replica has the findings, but no kept responses.
+async function expectNoKeptAnswers(workspace: TestWorkspace): Promise<void> {
+  const [kept] = await workspace.query('SELECT count(*) AS kept FROM sync.answers');
+  expect(Number(kept?.['kept'])).toBeGreaterThan(2);
+  const path = join(await temporaryFolder(), 'analytics.duckdb');
+  await publishAnalytics(workspace.warehouse().database, path);
+  const reader = await openReader(path);
+  try {
+    const count = async (from: string): Promise<number> =>
+      Number((await reader.query(`SELECT count(*) FROM ${from}`)).rows[0]?.[0]);
+    expect(await count('sync.answers')).toBe(0);
+    expect(await count("sync.calibration WHERE source = 'learned'")).toBeGreaterThan(10);
+  } finally {
+    reader.close();
+  }
+}
