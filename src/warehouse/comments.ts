@@ -13,6 +13,7 @@ const tables: Readonly<Record<string, string>> = {
   endpoints: 'Endpoints in the OpenAPI document of upstream that no declaration describes.',
   unconfirmed_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
+  marks: 'What readers and settings say: owners of domains, and what is done or hidden.',
   meta: 'The version of the tables in this schema.',
   quarantine: 'Items of upstream that could not be stored as rows, with the reason.',
   raw_pages: 'Positions of the raw pages, from which tables can be rebuilt.',
@@ -125,6 +126,12 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   listings: {
     table_name: 'Name of the table, with the values that select one of several lists of the table.',
     keys: 'Keys of the rows, in the order of upstream; a key of several columns is a JSON array.',
+  },
+  marks: {
+    kind: 'domain, or the kind of what is done or hidden.',
+    id: 'Domain, or the id of what is done or hidden.',
+    value: 'Owner of a domain; otherwise done or hidden.',
+    is_setting: 'Whether the setting domains says it, and not a reader.',
   },
   meta: { name: 'Name of the property.', value: 'Value of the property.' },
   quarantine: {

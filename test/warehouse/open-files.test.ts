@@ -60,16 +60,13 @@ describe('the source', () => {
 
   test("opens other files of the live file's folder only at known places", () => {
     const near = files.filter(({ path }) =>
-      /^src\/(warehouse\/|storage\/s3-|session\/home-|destinations\/home-)/.test(path),
+      /^src\/(warehouse\/|workspace\/home-|publish\/(storage\/s3-|destinations\/home-))/.test(path),
     );
     const found = near.flatMap(({ path, text }) => openersOf(text).map((name) => `${path}: ${name}`));
     expect(found.sort()).toEqual([
       // The live file and its log, in another process than DuckDB's.
       'src/publish/destinations/home-tables.ts: open',
       'src/publish/destinations/home-tables.ts: writeFile',
-      // home.json.
-      'src/workspace/home-folder.ts: readFile',
-      'src/workspace/home-folder.ts: writeFile',
       // Files of a snapshot.
       'src/publish/storage/s3-store.ts: createReadStream',
       'src/publish/storage/s3-store.ts: open',
@@ -85,6 +82,9 @@ describe('the source', () => {
       'src/warehouse/replica.ts: syncToDisk',
       // Memory of the child process, from /proc.
       'src/warehouse/sql/guarded-sql.ts: readFileSync',
+      // home.json.
+      'src/workspace/home-folder.ts: readFile',
+      'src/workspace/home-folder.ts: writeFile',
     ]);
   });
 });

@@ -113,7 +113,8 @@ describe('retention in a folder', () => {
 async function writeSnapshot(folder: string, id: string, previous: string | null): Promise<void> {
   await mkdir(join(folder, id), { recursive: true });
   const createdAt = id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*/, '$1-$2-$3T$4:$5:$6Z');
-  const manifest = { format: 1, id, createdAt, publishedAt: createdAt, previous, tables: [] };
+  const empty = { schemaVersion: 1, tables: [], coverage: [], verifiedThrough: [] };
+  const manifest = { format: 1, id, createdAt, publishedAt: createdAt, previous, ...empty };
   await writeFile(join(folder, id, 'manifest.json'), JSON.stringify(manifest));
 }
 
