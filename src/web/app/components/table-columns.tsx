@@ -263,7 +263,7 @@ function PlainCell({ spec, unit, scope, row, value }: CellProps & { readonly val
   if (spec.isTag === true && isText) return <Tag text={text} />;
   return (
     <>
-      <span class={isText ? 'named' : undefined}>
+      <span class={isText ? 'named' : 'unbroken'}>
         {dot !== null && <EntityDot colour={dot} />}
         {spec.url === undefined ? (
           <Linked to={to} {...(isText ? { title: text } : {})}>
