@@ -72,10 +72,10 @@ export async function swapSymlink(target: string, link: string): Promise<void> {
 }
 
 /** Replaces the contents of a file in one step. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
-    await writeFile(aside, text);
+    await writeFile(aside, content);
     await rename(aside, path);
   } finally {
     await rm(aside, { force: true });

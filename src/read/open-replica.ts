@@ -11,7 +11,7 @@ import { readDayCounts, REPEATED_MENTIONS } from '../metrics/numbers/aggregate.t
 import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
-import { MARKS_VARIABLE } from '../warehouse/ledger/marks.ts';
+import { MARKS_VARIABLE, readMarksVersion } from '../warehouse/ledger/marks.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
@@ -69,12 +69,12 @@ export interface LastRun {
   readonly endedAt: number | null;
 }
 
-/** What readers said in the workspace, which may change without a new replica. */
+/** Marks of the workspace, which change without a new replica. */
 export interface LiveMarks {
   /** Changes with the marks. */
   version(): string;
-  /** Returns the marks that count, as mart.marks reads them. */
-  read(): string;
+  /** Returns the current marks as mart.marks reads them; null for those as of the replica. */
+  read(): string | null;
 }
 
 /** Options for opening a replica. */
@@ -125,7 +125,7 @@ async function readServedReplica(
     replica,
     catalogue,
     version: createHash('sha256')
-      .update(`${versions.all}${marks ?? ''}`)
+      .update(`${versions.all}${marks ?? (await readMarksVersion(query))}`)
       .digest('hex')
       .slice(0, 32),
     versions,

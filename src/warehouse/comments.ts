@@ -13,7 +13,7 @@ const tables: Readonly<Record<string, string>> = {
   endpoints: 'Endpoints in the OpenAPI document of upstream that no declaration describes.',
   unconfirmed_deletions: 'Mass deletions that await confirmation with sightline sync --accept-deletions.',
   listings: 'The order in which upstream sent its lists.',
-  marks: 'What readers and settings say: owners of domains, and what is done or hidden.',
+  marks: 'Current marks: owners of domains, and actions and opportunities that are done or hidden.',
   meta: 'The version of the tables in this schema.',
   quarantine: 'Items of upstream that could not be stored as rows, with the reason.',
   raw_pages: 'Positions of the raw pages, from which tables can be rebuilt.',
@@ -131,7 +131,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     kind: 'domain, or the kind of what is done or hidden.',
     id: 'Domain, or the id of what is done or hidden.',
     value: 'Owner of a domain; otherwise done or hidden.',
-    is_setting: 'Whether the setting domains says it, and not a reader.',
+    is_setting: 'Whether the mark comes from the setting domains.',
   },
   meta: { name: 'Name of the property.', value: 'Value of the property.' },
   quarantine: {

@@ -117,7 +117,7 @@ async function openWithin<T>(
   try {
     // A replica made by an earlier version has other marts, or none.
     if (await ensureViews(database, MART_SCHEMA, marts())) copy.isCurrent = false;
-    if (await storeMarks(database, currentMarks(config))) copy.isCurrent = false;
+    if (await storeMarks(database, ...currentMarks(config))) copy.isCurrent = false;
     return await work({ warehouse, layout, copy });
   } finally {
     const close = async (): Promise<void> => {

@@ -191,8 +191,8 @@ async function plantMarks({ warehouse, query }: Mirror, hosts: Map<string, Hosts
     'shop.example': of('competitor', rival['id']),
   }))
     hosts.get(second)?.said.set(host, said);
-  expect(await storeMarks(warehouse().database, JSON.stringify(marks))).toBe(true);
-  expect(await storeMarks(warehouse().database, JSON.stringify(marks))).toBe(false);
+  expect(await storeMarks(warehouse().database, JSON.stringify(marks), false)).toBe(true);
+  expect(await storeMarks(warehouse().database, JSON.stringify(marks), false)).toBe(false);
   return marks.flatMap(({ brand, ...mark }) =>
     (brand === null ? [first, second] : [brand]).map((id) => ({ brand_id: id, ...mark, is_setting: brand === null })),
   );

@@ -92,7 +92,7 @@ describe('a sign-in link', () => {
       workspace: 'default',
       workspaces: null,
       hasData: false,
-      features: { sql: true, marks: true, operations: true, setup: false },
+      features: { sql: true, writing: true, operations: true, setup: false },
     });
     expect(await browser.statusOf('GET', '/status/data')).toBe(200);
     expect(await browser.statusOf('GET', '/snapshots')).toBe(200);
@@ -131,7 +131,7 @@ describe('signing in with a key', () => {
     expect(await browser.me()).toMatchObject({
       key: { name: 'anna' },
       scopes: ['metrics', 'read'],
-      features: { sql: false, marks: false, operations: false, setup: false },
+      features: { sql: false, writing: false, operations: false, setup: false },
     });
     // The status page and snapshots have the data of all brands.
     expect(await browser.statusOf('GET', '/status/data')).toBe(403);

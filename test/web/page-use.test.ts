@@ -53,7 +53,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     await named.filter({ hasText: 'forum' }).waitFor();
     await named.click();
     await page.getByRole('listitem').filter({ hasText: ': A forum' }).waitFor();
-    await page.getByRole('button', { name: 'Take the mark back' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
     await named.filter({ hasText: 'Owner?' }).waitFor();
   });
 

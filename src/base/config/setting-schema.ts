@@ -35,7 +35,11 @@ const SECRET = /^(gsk|sk|whsec)[_-]|:\/\//;
 /** Describes why a value does not match a schema: the setting, its value and the allowed values. `name` is the setting with the whole value. */
 export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown, name?: string): string {
   const setting = [...(name === undefined ? [] : [name]), ...issue.path].join('.');
-  const found = schemaAt(schema, issue.path);
+  const value = issue.path.reduce<unknown>(
+    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
+    given,
+  );
+  const found = ofKind(schemaAt(schema, issue.path), value);
   const members = membersOf(found);
   if (issue.code === 'unrecognized_keys') {
     const unknown = issue.keys.map((key) => JSON.stringify(key)).join(', ');
@@ -45,14 +49,18 @@ export function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, given:
     )}`;
   }
   if (setting === '') return `the file is not a JSON object; allowed: ${members.join(', ')}`;
-  const value = issue.path.reduce<unknown>(
-    (at, step) => (at as Record<PropertyKey, unknown> | undefined)?.[step],
-    given,
-  );
   const last = String(issue.path.findLast((step) => typeof step === 'string'));
   const isHidden = HIDDEN.includes(last) || SECRET.test(String(value));
   const shown = isHidden ? 'not valid (value not shown)' : JSON.stringify(value);
   return `${setting} ${value === undefined ? 'is not set' : `is ${shown}`}; allowed: ${allowedOf(found)}`;
+}
+
+// Returns the option of a union by kinds to which a value belongs.
+function ofKind(schema: z.ZodType, value: unknown): z.ZodType {
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema;
+  const kind = (value as Record<string, unknown> | null)?.[schema.def.discriminator];
+  const options = schema.options as readonly z.ZodObject[];
+  return options.find((option) => option.shape[schema.def.discriminator]?.safeParse(kind).success) ?? schema;
 }
 
 /** Returns the schema at a path. Elements of a list of plain values have the schema of the list; unknown steps end the path. */

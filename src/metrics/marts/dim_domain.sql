@@ -3,7 +3,7 @@
 --   competitor if it equals the host of their website or is a subdomain of it. The owner of any other domain is unknown.
 -- column brand_id UUID: The brand whose responses cite the domain.
 -- column domain VARCHAR: The domain, as in citations.
--- column owner VARCHAR: owned, competitor, forum, press, third party, or unknown if no website or mark says whose it is.
+-- column owner VARCHAR: owned, competitor, forum, press, third party, or unknown without a website or a mark.
 -- column competitor_id UUID: The competitor that owns it, if any.
 WITH cited AS (
   SELECT brand_id, domain, host_of_domain(domain) AS host

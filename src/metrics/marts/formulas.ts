@@ -70,6 +70,14 @@ export const formulas = {
     `(${time} >= CAST(${from} AS TIMESTAMPTZ) AND ${time} < CAST(${to} + 1 AS TIMESTAMPTZ))`,
 } satisfies Record<string, (...args: string[]) => string>;
 
+/** Returns the same as `formulas.host_of_domain`. */
+export function hostOfDomain(domain: string): string {
+  return domain
+    .trim()
+    .toLowerCase()
+    .replace(/^www\./, '');
+}
+
 /** A call of a formula. Its arguments contain no parentheses. */
 const CALL = new RegExp(`\\b(${Object.keys(formulas).join('|')})\\(([^()]*)\\)`, 'g');
 const OPERAND = /^\$?[a-z_][a-z0-9_.]*$/;

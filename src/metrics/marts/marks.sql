@@ -1,10 +1,10 @@
--- What readers said in the pages or in the setting `domains`: one row per brand and thing that is marked.
--- formula: the last mark of each thing. Pages show a mark at once; other readers of the file when it is published next.
+-- Current marks from the pages and from the setting `domains`: one row per brand and marked item.
+-- formula: the last mark of each item. Pages show a mark immediately; other readers of the file after the next publication.
 -- column brand_id UUID: The brand.
 -- column kind VARCHAR: domain, action, or a kind of opportunity, such as source_gap.
 -- column id VARCHAR: The domain, action, prompt, thread or page.
 -- column value VARCHAR: Of a domain: ours, forum, press, other, or the id or name of a competitor. Of others: done or hidden.
--- column is_setting BOOLEAN: Whether it is from the setting, so that a mark of a reader precedes it.
+-- column is_setting BOOLEAN: Whether it comes from the setting. A mark from the pages replaces it.
 WITH live AS (
   SELECT unnest(from_json(coalesce(getvariable('sightline_marks'), '[]'),
     '[{"brand": "UUID", "kind": "VARCHAR", "id": "VARCHAR", "value": "VARCHAR"}]'), recursive := true)

@@ -4,7 +4,7 @@
 -- formula: change = recent_mentions / recent_responses - before_mentions / before_responses. Its bounds are Newcombe's
 --   hybrid score interval. p_value is the two-sided mid-p value of Fisher's exact test; over several engines, the larger of
 --   it and that of the test of Mantel and Haenszel, which compares each engine with itself, or 1 if the two changes have
---   different signs: other shares of the engines change the visibility of a prompt that no engine answers in another way.
+--   different signs: a shift between engines changes the visibility of a prompt even if no engine responds differently.
 --   adjusted_p is corrected for the number of prompts of the brand in the scope with a p_value (tested), by Benjamini and
 --   Hochberg. If adjusted_p is at most 0.05 for r of them, their intervals have the level 1 - 0.05 * r / tested (Benjamini
 --   and Yekutieli); the others have 0.95.

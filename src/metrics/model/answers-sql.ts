@@ -1,5 +1,4 @@
 import { literal } from '../../warehouse/schema.ts';
-import { formulas } from '../marts/formulas.ts';
 import { type Dimension, type DimensionName, dimensions } from './dimensions.ts';
 import type { Grain, Measure } from './measures.ts';
 import { domainsOf, ownersCte } from './owners-sql.ts';
@@ -100,8 +99,8 @@ export function answerCtes(request: CellRequest, areUnits = false): string[] {
     ...(needsCitations || areUnits
       ? [
           citedCte(scope),
-          ...(groupBy.includes('owner') ? [ownersCte('owners', domainsOf(scope, 'FROM cited'))] : []),
-          ...(needsOwn ? [ownDomainsCte(scope)] : []),
+          ...(needsOwn || groupBy.includes('owner') ? [ownersCte('owners', domainsOf(scope, 'FROM cited'))] : []),
+          ...(needsOwn ? [OWN_DOMAINS] : []),
         ]
       : []),
     `answers${isRead} (
@@ -207,14 +206,7 @@ function citedCte(scope: Scope): string {
   return `cited AS NOT MATERIALIZED (\n  SELECT brand_id, response_id, domain FROM main.response_citations\n  WHERE ${where}\n)`;
 }
 
-// The domains that mart.dim_domain shows as owned.
-function ownDomainsCte(scope: Scope): string {
-  return `own_domains AS MATERIALIZED (
-  SELECT c.brand_id, c.domain
-  FROM (SELECT *, ${formulas.host_of_domain('domain')} AS host FROM ${domainsOf(scope, 'FROM cited')}) c
-  JOIN mart.dim_brand b ON b.brand_id = c.brand_id AND ${formulas.is_at_host('c.host', 'b.host')}
-)`;
-}
+const OWN_DOMAINS = "own_domains AS MATERIALIZED (SELECT brand_id, domain FROM owners WHERE owner = 'owned')";
 
 /** Returns the condition that two rows of one brand or of several have the same domain. */
 export function sameDomain(scope: Scope, one: string, other: string): string {

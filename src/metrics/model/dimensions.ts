@@ -145,7 +145,7 @@ export const dimensions: readonly Dimension[] = [
     ...citedDomains,
     name: 'owner',
     label: 'Owner of the cited domain',
-    about: 'owned, competitor, forum, press, third party, or unknown if no website or mark says whose it is.',
+    about: 'owned, competitor, forum, press, third party, or unknown without a website or a mark.',
     columns: [text('owner', 'owned, competitor, forum, press, third party or unknown.')],
     key: 'owner',
   },

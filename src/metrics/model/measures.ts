@@ -251,7 +251,7 @@ export const measures: readonly Measure[] = [
     name: 'owned_citations',
     label: 'Own citations',
     about: "Share of citations of the brand's own pages. Null for a brand without a known website.",
-    formula: 'citations of pages at or below the host of the brand / citations that name a domain',
+    formula: 'citations of domains that the brand owns (mart.dim_domain) / citations that name a domain',
     numerator: "citations of the brand's pages",
     denominator: 'citations that name a domain',
     unit: 'ratio',

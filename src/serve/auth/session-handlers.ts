@@ -156,7 +156,7 @@ async function describe(parts: SessionHandlerParts, access: Access | null): Prom
     hasData: opens ? await parts.hasData() : null,
     features: {
       sql: scopes.includes('sql'),
-      marks: opens && scopes.includes('sql') && brands === null,
+      writing: opens && scopes.includes('sql') && scopes.includes('metrics') && brands === null,
       operations: opens && scopes.includes('metrics') && brands === null,
       setup: opens && parts.hasSetup && isOwner(access),
     },

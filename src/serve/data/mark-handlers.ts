@@ -1,13 +1,16 @@
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { OWNER_MARKS } from '../../metrics/explain/mark-kinds.ts';
 import type { Service } from '../../read/service.ts';
-import { addMark, readMarks } from '../../workspace/marks-file.ts';
+import type { Replica } from '../../warehouse/replica.ts';
+import { addMark, type Mark, readMarks } from '../../workspace/marks-file.ts';
 import { type Access, checkRights } from '../auth/access.ts';
 import { sendJson, sendValue } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
 import { DATA_PATHS, pageRoute } from '../http/page-paths.ts';
 import { type Handler, READ, type Route, WRITING } from '../http/paths.ts';
 import { serviceFor } from '../http/read-handler.ts';
+import { wrongProperty } from './sql-request.ts';
 
 /** Size of the body of a mark: the longest address of a page, with its escapes. */
 const BODY_BYTES_MAX = 16_384;
@@ -21,8 +24,8 @@ export interface MarkParts {
 }
 
 /**
- * Creates the route of the marks of a workspace: GET returns their history, of the brands that the reader may see, and POST adds a mark,
- * with the time and the name of the key.
+ * Creates the route of the marks of a workspace. GET returns the marks of the brands that the reader may read, with their history. POST
+ * adds a mark with the time and the name of the key.
  */
 export function createMarkRoutes({ folder, service, clock }: MarkParts): Route[] {
   const list: Handler = async (request, reply) => {
@@ -33,6 +36,10 @@ export function createMarkRoutes({ folder, service, clock }: MarkParts): Route[]
     checkRights(WRITING, request.visit.access as Access);
     const given = typedJsonOf(request);
     if (given === null) throw new SightlineError('invalid_parameter', 'the body is not a JSON object');
+    const { brandId, kind, value } = given as Partial<Mark>;
+    const replica = await service.newest();
+    checkBrand(replica.brands, brandId);
+    if (kind === 'domain') await checkOwner(replica.replica, brandId, value);
     const at = new Date(clock.now()).toISOString();
     const by = request.visit.access?.key?.name ?? null;
     return sendJson(request, reply, await addMark(folder, { ...given, at, by }));
@@ -40,4 +47,19 @@ export function createMarkRoutes({ folder, service, clock }: MarkParts): Route[]
   const handler: Handler = (request, reply) => (request.method === 'POST' ? add : list)(request, reply);
   const route = pageRoute(DATA_PATHS.marks, handler, { methods: [...READ, 'POST'] });
   return [{ ...route, bodyBytesMax: BODY_BYTES_MAX }];
+}
+
+/** Rejects what is not the id of a current brand. */
+export function checkBrand(brands: ReadonlyMap<string, unknown>, brandId: unknown): asserts brandId is string {
+  if (typeof brandId !== 'string' || !brands.has(brandId))
+    throw wrongProperty('brandId', brandId, 'the id of a current brand');
+}
+
+// A mark with another owner would have no effect.
+async function checkOwner(replica: Replica, brandId: string, value: unknown): Promise<void> {
+  if (typeof value !== 'string' || Object.hasOwn(OWNER_MARKS, value)) return;
+  const sql = 'SELECT 1 FROM mart.dim_competitor WHERE brand_id = $1 AND CAST(competitor_id AS VARCHAR) = $2';
+  const rows = await replica.work((query) => query(sql, [brandId, value]));
+  if (rows.length > 0) return;
+  throw wrongProperty('value', value, `${Object.keys(OWNER_MARKS).join(', ')}, or the id of a competitor of the brand`);
 }

@@ -6,10 +6,10 @@ import { jsonObjectOf } from '../http/json-body.ts';
 /** Returns the question of a request body with `sql`, `id` and `rowsMax`. Throws `invalid_parameter`. */
 export function questionOf(request: FastifyRequest): SqlQuestion & { readonly rowsMax: number } {
   const { sql, id, rowsMax = PAGE_ROWS } = bodyOf(request, ['sql', 'id', 'rowsMax']);
-  if (typeof sql !== 'string') throw wrong('sql', sql, 'a text with DuckDB SQL');
-  if (id !== undefined && typeof id !== 'string') throw wrong('id', id, 'a text');
+  if (typeof sql !== 'string') throw wrongProperty('sql', sql, 'a text with DuckDB SQL');
+  if (id !== undefined && typeof id !== 'string') throw wrongProperty('id', id, 'a text');
   if (!Number.isInteger(rowsMax) || Number(rowsMax) < 1 || Number(rowsMax) > PAGE_ROWS_MAX) {
-    throw wrong('rowsMax', rowsMax, `a whole number from 1 to ${PAGE_ROWS_MAX}`);
+    throw wrongProperty('rowsMax', rowsMax, `a whole number from 1 to ${PAGE_ROWS_MAX}`);
   }
   return { sql, id, rowsMax: Number(rowsMax) };
 }
@@ -17,7 +17,7 @@ export function questionOf(request: FastifyRequest): SqlQuestion & { readonly ro
 /** Returns one text of a request body that has only this text. Throws `invalid_parameter`. */
 export function textOf(request: FastifyRequest, name: 'sql' | 'name'): string {
   const text = bodyOf(request, [name])[name];
-  if (typeof text !== 'string') throw wrong(name, text, 'a text');
+  if (typeof text !== 'string') throw wrongProperty(name, text, 'a text');
   return text;
 }
 
@@ -37,7 +37,8 @@ function bodyOf(request: FastifyRequest, names: readonly string[]): Record<strin
   throw new SightlineError('invalid_parameter', message, { parameter: unknown, allowed });
 }
 
-function wrong(parameter: string, given: unknown, allowed: string): SightlineError {
+/** Returns the error of a property of a body with a value that is not allowed. */
+export function wrongProperty(parameter: string, given: unknown, allowed: string): SightlineError {
   const shown = JSON.stringify(given)?.slice(0, 80) ?? 'missing';
   return new SightlineError('invalid_parameter', `${parameter} is ${shown}; allowed: ${allowed}`, {
     parameter,

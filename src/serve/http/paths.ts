@@ -42,7 +42,7 @@ export interface RequiredRights {
   readonly forOwner?: true;
 }
 
-/** Rights of requests that change what all readers of a workspace see, such as marks and reports: those to write a saved query. */
+/** Rights to write marks and reports, which all readers of a workspace see: as for saved queries. */
 export const WRITING: RequiredRights = { scopes: ['sql'], forAllBrands: true };
 
 /** A served path, with parameters in braces, its methods, and whether it is open without a key. */

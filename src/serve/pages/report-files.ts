@@ -2,8 +2,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { SightlineError } from '../../base/errors.ts';
+import type { Service } from '../../read/service.ts';
 import { type Access, checkRights } from '../auth/access.ts';
+import { checkBrand } from '../data/mark-handlers.ts';
 import { entityTag } from '../http/content/etag.ts';
 import { sendEncoded, sendJson, sendValue } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
@@ -59,7 +60,7 @@ export type WriteReport = (brandId: string, address: string | null) => Promise<v
  * Creates the routes of the list of reports, which POST extends by a report of a brand, and of their files, over the folder that
  * `sightline report` writes to, which may not exist yet. Reports show all brands.
  */
-export function createReportRoutes(folder: string, write: WriteReport | undefined): Route[] {
+export function createReportRoutes(folder: string, service: Service, write: WriteReport | undefined): Route[] {
   const read = async (): Promise<ReportLine[]> => {
     const names = (await readdir(folder).catch(() => [])).filter((name) => FILE_NAME.test(name) && isPage(name));
     const lines = await Promise.all(
@@ -68,7 +69,8 @@ export function createReportRoutes(folder: string, write: WriteReport | undefine
         .slice(0, REPORTS_MAX)
         .map((name) => describe(folder, name)),
     );
-    return lines.filter((line) => line !== null);
+    // A brand that was renamed has several; the newest comes first.
+    return lines.filter((line) => line !== null).sort((a, b) => (a.writtenAt < b.writtenAt ? 1 : -1));
   };
   const file: Handler = async (request, reply) => {
     const { folder: within, file: name = '' } = request.params as Record<string, string>;
@@ -81,26 +83,27 @@ export function createReportRoutes(folder: string, write: WriteReport | undefine
   };
   // One at a time, because drawing takes a second of the processor.
   let last: Promise<void> = Promise.resolve();
-  const make = async (request: FastifyRequest): Promise<void> => {
+  const make = async (request: FastifyRequest, writeOne: WriteReport): Promise<void> => {
     checkRights(WRITING, request.visit.access as Access);
     const { brandId } = typedJsonOf(request) ?? {};
-    if (typeof brandId !== 'string' || write === undefined) {
-      throw new SightlineError('invalid_parameter', 'brandId is missing; allowed: the id of a brand');
-    }
+    checkBrand((await service.newest()).brands, brandId);
     const { origin = '' } = request.headers;
-    const written = last.then(() => write(brandId, origin === '' ? null : `${origin}${basePathOf(request)}`));
+    const written = last.then(() => writeOne(brandId, origin === '' ? null : `${origin}${basePathOf(request)}`));
     last = written.catch(() => undefined);
     return written;
   };
   const data: Handler = async (request, reply) => {
-    if (request.method !== 'POST') return sendValue(request, reply, { reports: await read() });
-    await make(request);
+    if (request.method !== 'POST' || write === undefined) return sendValue(request, reply, { reports: await read() });
+    await make(request, write);
     return sendJson(request, reply, { reports: await read() });
   };
   const route = (path: string, handler: Handler): Route =>
     pageRoute(path, handler, { forAllBrands: true, scopes: ['snapshots'] });
   return [
-    pageRoute(DATA_PATHS.reports, data, { forAllBrands: true, methods: [...READ, 'POST'] }),
+    pageRoute(DATA_PATHS.reports, data, {
+      forAllBrands: true,
+      methods: write === undefined ? READ : [...READ, 'POST'],
+    }),
     ...REPORT_FILE_PATHS.map((path) => route(path, file)),
   ];
 }

@@ -64,7 +64,7 @@ export function createPages({ sql, setup, writeReport, ...parts }: PageParts): P
       ...createDataRoutes(parts),
       ...createMarkRoutes({ ...parts, folder: parts.status.folder }),
       ...statusPage.routes,
-      ...createReportRoutes(join(parts.status.folder, 'reports'), writeReport),
+      ...createReportRoutes(join(parts.status.folder, 'reports'), parts.service, writeReport),
       ...(setup === undefined ? [] : createSetupRoutes(setup)),
       ...(sql === undefined ? [] : createSqlRoutes({ ...sql, callerOf })),
     ],

@@ -1,6 +1,8 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Brief } from '../../../src/metrics/explain/brief-result.ts';
 import type { Opportunity } from '../../../src/metrics/explain/opportunity.ts';
+import { layoutOf } from '../../../src/publish/snapshot/layout.ts';
 import { createKey } from '../../../src/serve/auth/keys.ts';
 import { openReplica } from '../../../src/warehouse/replica.ts';
 import { type Row, type Table, toRecords } from '../../../src/web/app/state/table.ts';
@@ -55,8 +57,18 @@ test('a mark changes the owner of a domain at once, stays in the history, and is
     expect((await mark(value)).status, String(value)).toBe(200);
     expect(await ownerNow(), String(value)).toBe(owner);
   }
+  // Own citations follow the owners: the site is ours.
+  const shares = `/metrics?metrics=owned_citations,citations&brand=${brandId}&group_by=brand`;
+  const ours = async () => Number((await rowsOf(shares))[0]?.['owned_citations']);
+  const marked = await ours();
+  expect((await ask('/marks', 'editor', { brandId, kind: 'domain', id: `WWW.${id} `, value: 'press' })).status).toBe(
+    200,
+  );
+  expect(await ours()).toBeLessThan(marked);
+  expect(await ownerNow()).toBe('press');
+  expect((await mark('ours')).status).toBe(200);
   const { marks } = (await (await ask('/marks', 'reader')).json()) as { marks: readonly Mark[] };
-  expect(marks.map(({ value }) => value)).toEqual(['forum', rival?.['id'], 'other', null, 'ours']);
+  expect(marks.map(({ value }) => value)).toEqual(['forum', rival?.['id'], 'other', null, 'ours', 'press', 'ours']);
   expect(marks[0]).toMatchObject({ brandId, kind: 'domain', id, by: 'Ann', at: expect.stringMatching(/Z$/) });
 
   // Readers of the file have it when the file is published next.
@@ -69,6 +81,15 @@ test('a mark changes the owner of a domain at once, stays in the history, and is
     ),
   );
   expect(stored).toContainEqual([id, 'owned']);
+  // A machine without the file, or with a damaged one, keeps what is stored.
+  await writeFile(layoutOf(folder).marks, '{');
+  await renewReplica({ ...contextIn(folder), config });
+  expect(await ownerNow()).toBe('owned');
+  const damaged = await mark('forum');
+  expect([damaged.status, await damaged.text()]).toEqual([500, expect.stringContaining('internal')]);
+  await rm(layoutOf(folder).marks);
+  await renewReplica({ ...contextIn(folder), config });
+  expect(await ownerNow()).toBe('owned');
   const settings = await replica.work((query) => query('SELECT DISTINCT id, value FROM mart.marks WHERE is_setting'));
   expect(settings).toEqual([['from-the-setting.example', 'press']]);
 });
@@ -106,6 +127,8 @@ test('marks are written like saved queries: by keys for all brands with the scop
     { ...mark, kind: 'brand' },
     { ...mark, id: '' },
     { ...mark, brandId: 'x' },
+    { ...mark, brandId: '00000000-0000-4000-8000-000000000000' },
+    { ...mark, kind: 'domain', id: 'a.example', value: 'presss' },
     { ...mark, more: 1 },
     [],
   ])
@@ -113,4 +136,12 @@ test('marks are written like saved queries: by keys for all brands with the scop
   expect(readMarks(folder)).toHaveLength(count);
   // A key of another brand does not see the marks of this one.
   expect(await (await ask('/marks', 'limited')).json()).toEqual({ marks: [] });
+  // So are reports.
+  for (const key of ['reader', 'limited'] as const)
+    expect((await ask('/reports', key, { brandId })).status, key).toBe(403);
+  const unknown = await ask('/reports', 'editor', { brandId: 'nope' });
+  expect([unknown.status, await unknown.text()]).toEqual([
+    400,
+    expect.stringContaining('brandId is \\"nope\\"; allowed: the id'),
+  ]);
 });

@@ -15,25 +15,20 @@ export function markColumn(kindOf: (row: Row) => string, id: string): ColumnSpec
   };
 }
 
-interface StateMarkProps {
-  readonly kind: string;
-  readonly id: string;
-  /** Empty if there is none. */
-  readonly mark: string;
-}
-
-function StateMark({ kind, id, mark }: StateMarkProps): JSX.Element {
-  const set = useMarking(kind, id);
+// The mark is empty if there is none.
+function StateMark({ kind, id, mark }: Readonly<Record<'kind' | 'id' | 'mark', string>>): JSX.Element {
+  const marking = useMarking(kind, id);
   const choices = mark === '' ? { Done: 'done', Hide: 'hidden' } : { Undo: null };
   return (
     <span class="choices">
       {mark !== '' && <Tag text={mark} />}
-      {set !== null &&
+      {marking !== null &&
         Object.entries(choices).map(([label, value]) => (
-          <button key={label} type="button" class="small" onClick={() => set(value)}>
+          <button key={label} type="button" class="small" onClick={() => marking.set(value)}>
             {label}
           </button>
         ))}
+      {marking !== null && marking.failure !== '' && <span role="alert">{marking.failure}</span>}
     </span>
   );
 }

@@ -1,21 +1,12 @@
 import type { JSX } from 'preact';
 import { OWNER_MARKS } from '../../../metrics/explain/mark-kinds.ts';
+import type { Mark } from '../../../workspace/marks-file.ts';
 import { useResource } from '../state/data.tsx';
 import { usePaper } from '../state/paper.ts';
 import { useScope } from '../state/scope.tsx';
 import { useMarking } from '../state/use-marking.ts';
 import { Tag } from './parts.tsx';
 import { Popup } from './popup.tsx';
-
-/** A mark of `/data/marks`. */
-interface Mark {
-  readonly brandId: string;
-  readonly kind: string;
-  readonly id: string;
-  readonly value: string | null;
-  readonly at: string;
-  readonly by: string | null;
-}
 
 interface OwnerMarkProps {
   readonly domain: string;
@@ -37,18 +28,13 @@ function OwnerChoice({
   readonly tag: JSX.Element | null;
 }): JSX.Element | null {
   const { competitors } = useScope();
-  const set = useMarking('domain', domain);
-  if (set === null) return tag;
+  const marking = useMarking('domain', domain);
+  if (marking === null) return tag;
   const choices = [...Object.entries(OWNER_MARKS).map(([id, label]) => ({ id, label })), ...competitors];
+  const shown =
+    marking.failure === '' ? (tag ?? <span class="quiet">Owner?</span>) : <span role="alert">{marking.failure}</span>;
   return (
-    <Popup
-      label={`Owner of ${domain}`}
-      isUnnamed
-      isLazy
-      class="owner"
-      panelClass="list"
-      button={tag ?? <span class="quiet">Owner?</span>}
-    >
+    <Popup label={`Owner of ${domain}`} isUnnamed isLazy class="owner" panelClass="list" button={shown}>
       {(close) => (
         <>
           {choices.map(({ id, label }) => (
@@ -58,13 +44,13 @@ function OwnerChoice({
               class="menu-item"
               onClick={() => {
                 close();
-                set(id);
+                marking.set(id);
               }}
             >
               <bdi>{label}</bdi>
             </button>
           ))}
-          <OwnerHistory domain={domain} choices={choices} onUndo={() => set(null)} />
+          <OwnerHistory domain={domain} choices={choices} onUndo={() => marking.set(null)} />
         </>
       )}
     </Popup>
@@ -81,16 +67,16 @@ function OwnerHistory({ domain, choices, onUndo }: OwnerHistoryProps): JSX.Eleme
   const { brand, format } = useScope();
   const { data } = useResource<{ readonly marks: readonly Mark[] }>('/data/marks');
   const own = (data?.marks ?? []).filter(
-    ({ brandId, kind, id }) => brandId === brand?.id && kind === 'domain' && id === domain,
+    ({ brandId, kind, id }) => brandId === brand?.id && kind === 'domain' && [id, `www.${id}`].includes(domain),
   );
   const nameOf = (value: string | null): string =>
-    value === null ? 'taken back' : (choices.find(({ id }) => id === value)?.label ?? value);
+    value === null ? 'removed' : (choices.find(({ id }) => id === value)?.label ?? value);
   if (own.length === 0) return null;
   return (
     <>
       {own.at(-1)?.value !== null && (
         <button type="button" class="menu-item" onClick={onUndo}>
-          Take the mark back
+          Undo
         </button>
       )}
       <ul class="definition">

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import type { FleetRow } from '../../page-data/fleet-row.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Age, Marked } from '../components/marks.tsx';
-import { EmptyState, PageHead, WhenLoaded } from '../components/parts.tsx';
+import { PageHead, WhenLoaded } from '../components/parts.tsx';
 import type { GivenColumn } from '../components/table-columns.tsx';
 import { useApi, useResource } from '../state/data.tsx';
 import { type Row, textOf } from '../state/table.ts';
@@ -26,17 +26,20 @@ export default function Fleet(): JSX.Element {
         about="Visibility covers all brands of a workspace and the last 28 days, compared with the 28 days before."
       />
       <WhenLoaded of={loaded}>
-        {() =>
-          rows.length === 0 && (
-            <EmptyState>No workspace is configured yet: run sightline init --workspace NAME.</EmptyState>
-          )
-        }
+        {() => (
+          <section class="panel" aria-label="Workspaces">
+            <DataTable
+              caption="Workspaces"
+              rows={rows}
+              columns={COLUMNS}
+              hidden={HIDDEN}
+              sort="urgency"
+              empty="No workspace is configured yet: run sightline init --workspace NAME."
+              isMain
+            />
+          </section>
+        )}
       </WhenLoaded>
-      {rows.length > 0 && (
-        <section class="panel" aria-label="Workspaces">
-          <DataTable caption="Workspaces" rows={rows} columns={COLUMNS} hidden={HIDDEN} sort="urgency" isMain />
-        </section>
-      )}
     </>
   );
 }

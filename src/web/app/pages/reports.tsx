@@ -24,10 +24,7 @@ export default function Reports(): JSX.Element {
   const loaded = useResource<{ readonly reports: readonly Report[] }>('/data/reports');
   return (
     <>
-      <PageHead
-        title="Reports"
-        about="One page a brand, to send and to print. The job report writes them on a schedule."
-      />
+      <PageHead title="Reports" about="One page per brand, to send or print. The job report writes it on a schedule." />
       <WhenLoaded of={loaded}>
         {({ reports }) => (
           <div class="grid">
@@ -52,7 +49,7 @@ interface ReportCardProps {
 
 function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Element {
   const api = useApi();
-  const mayWrite = useMe().data?.features.marks === true;
+  const mayWrite = useMe().data?.features.writing === true;
   const [status, setStatus] = useState('');
   const write = (): void => {
     setStatus('Writing the report …');
@@ -71,7 +68,7 @@ function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Eleme
     <section class="card report-card" aria-label={name}>
       <h2 dir="auto">{name}</h2>
       {report === null ? (
-        <EmptyState>No report of this brand is written yet.</EmptyState>
+        <EmptyState>No report yet.</EmptyState>
       ) : (
         <>
           <p class="headline" dir="auto">

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SetupProblem, SetupState, SetupTest } from '../../page-data/setup-state.ts';
-import { EmptyState, ErrorState } from '../components/parts.tsx';
+import { EmptyState, ErrorState, WhenLoaded } from '../components/parts.tsx';
 import { RunningSync } from '../components/running-sync.tsx';
 import { grouped, plural, span } from '../state/amounts.ts';
 import type { ApiError } from '../state/api.ts';
@@ -61,13 +61,7 @@ function OwnSetup(): JSX.Element {
     }, POLL_MS);
     return () => clearInterval(timer);
   }, [api, isBusy]);
-  if (state === null) {
-    return loaded.error === null ? (
-      <div class="skeleton" role="status" aria-label="Loading" />
-    ) : (
-      <ErrorState error={loaded.error} />
-    );
-  }
+  if (state === null) return <WhenLoaded of={loaded}>{() => null}</WhenLoaded>;
   const submit = async (fields: { readonly baseUrl: string; readonly key: string }): Promise<void> => {
     const result = await post<SetupTest>('/data/setup/test', fields);
     setTest(result);

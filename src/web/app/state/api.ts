@@ -26,8 +26,8 @@ export interface Me {
   readonly hasData: boolean | null;
   readonly features: {
     readonly sql: boolean;
-    /** Whether the reader may mark domains, actions and opportunities. */
-    readonly marks: boolean;
+    /** Whether the reader may write marks and reports. */
+    readonly writing: boolean;
     readonly operations: boolean;
     readonly setup: boolean;
   };

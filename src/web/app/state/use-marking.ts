@@ -1,15 +1,28 @@
-import { useApi, useMe } from './data.tsx';
+import { useState } from 'preact/hooks';
+import { asApiError, useApi, useMe } from './data.tsx';
 import { useScope } from './scope.tsx';
 
-/** Returns the function that marks something of the brand; a value of null takes the mark back. Null if the reader may not mark anything. */
-export function useMarking(kind: string, id: string): ((value: string | null) => void) | null {
+/** A function that marks something, and why the last mark was not stored; empty if it was. */
+export interface Marking {
+  set(value: string | null): void;
+  readonly failure: string;
+}
+
+/** Returns the function that marks something of the brand; null removes the mark. Returns null if the reader may not write marks. */
+export function useMarking(kind: string, id: string): Marking | null {
   const api = useApi();
   const { brand } = useScope();
-  const mayMark = useMe().data?.features.marks === true;
+  const [failure, setFailure] = useState('');
+  const mayMark = useMe().data?.features.writing === true;
   if (!mayMark || brand === null) return null;
-  return (value) => {
-    const mark = { brandId: brand.id, kind, id, value };
-    // If it fails, the page shows the state that the server has.
-    void api.send('POST', '/data/marks', mark).finally(api.changed);
+  const set = (value: string | null): void => {
+    void api.send('POST', '/data/marks', { brandId: brand.id, kind, id, value }).then(
+      () => {
+        setFailure('');
+        api.changed();
+      },
+      (thrown: unknown) => setFailure(asApiError(thrown).message),
+    );
   };
+  return { set, failure };
 }

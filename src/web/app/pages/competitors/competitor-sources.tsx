@@ -47,7 +47,7 @@ function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
       title="Cited and mentioned"
       about="Mention rate of responses that cite its own pages, and of other responses. A difference is a correlation, not a cause."
       data={data}
-      empty="It is not known which sites are this competitor’s. Open a domain below to say whose it is."
+      empty="The website of this competitor is not known."
       rows={rows}
       columns={RATES}
       isMatrix

@@ -28,8 +28,7 @@ export function OwnerShare(): JSX.Element {
     return (
       <Frame title="Citations by owner" data={owners}>
         <EmptyState>
-          It is not known whose the cited domains are: open a domain to say whether it is yours, a competitor’s, a forum
-          or press.
+          No owner is known. Open a domain to set its owner: you, a competitor, a forum or the press.
         </EmptyState>
       </Frame>
     );
@@ -37,7 +36,7 @@ export function OwnerShare(): JSX.Element {
   return (
     <MeasureOverTime
       title="Citations by owner"
-      about="Share of citations by owner of the domain: the brand (owned), a competitor, a forum, press or a third party; unknown if no website and no reader says whose it is."
+      about="Share of citations by owner of the domain: the brand (owned), a competitor, a forum, press or a third party; unknown without a website or a mark."
       measure="citation_share"
       unit="ratio"
       groupBy="owner"
