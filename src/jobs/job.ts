@@ -76,7 +76,7 @@ export const stepKinds = {
   compact: z.object({ do: z.literal('compact'), ...common }),
   check: z.object({ do: z.literal('check'), ...common }),
   report: z.object({ do: z.literal('report'), ...common, weeks: wholeNumber(260).optional() }),
-  /** Sends a brief of each brand to the webhooks with the event `brief`. */
+  /** Sends a brief of each brand to the receivers of the event `brief`. */
   brief: z.object({ do: z.literal('brief'), ...common }),
 };
 

@@ -1,38 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
+import type { DESTINATION_KINDS } from '../base/config/destination-settings.ts';
 import { replaceFile } from '../base/files.ts';
-import { number, time, type ValueOf } from '../contract/operation/json-parts.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
+import { type DestinationState, lastLoad } from '../web/page-data/status-lines.ts';
 
-const lastLoad = z.object({
-  kind: z.enum(DESTINATION_KINDS),
-  at: time.describe('end of the last load'),
-  error: z.string().nullable().describe('why the last load failed; null if it did not'),
-  loadedAt: time.nullable().describe('end of the last load that did not fail'),
-  rows: number.nullable().describe('rows of the workspace after that load'),
-  dataVersion: number.nullable().describe('version of the data that the destination has since'),
-});
 const file = z.record(z.string(), lastLoad);
 
-/** A destination and its last load. */
-export const destinationState = z.object({
-  name: z.string(),
-  last: lastLoad.nullable().describe('null if nothing was loaded from this folder or its home'),
-  next: z
-    .enum(['everything', 'changes', 'nothing'])
-    .nullable()
-    .describe('what the next load writes, by the version of the data; null if that is unknown'),
-});
+/** Result of a load: an error, or the number of rows (null if unchanged) and the version of the data. */
+export type LoadEnd = { readonly error: string } | { readonly rows: number | null; readonly dataVersion: number };
 
-/** A destination and its last load. */
-export type DestinationState = ValueOf<typeof destinationState>;
-
-/** How a load ended: an error, or the rows (null if they were equal already) and the version of the data. */
-type LoadEnd = { readonly error: string } | { readonly rows: number | null; readonly dataVersion: number };
-
-/** Reads the last loads into the destinations of a workspace, whose data have a version; null before the first sync. */
+/** Returns each destination with its last load. `dataVersion` is that of the workspace's data; null before the first sync. */
 export async function readDestinations(
   { folder, destinations }: Pick<WorkspaceConfig, 'folder' | 'destinations'>,
   dataVersion: number | null,
@@ -41,13 +20,13 @@ export async function readDestinations(
   return destinations.map((name) => {
     const last = loads[name] ?? null;
     const loaded = last?.dataVersion ?? null;
-    const next =
-      dataVersion === null ? null : loaded === null ? 'everything' : loaded < dataVersion ? 'changes' : 'nothing';
+    const isUnknown = dataVersion === null || (loaded !== null && loaded > dataVersion);
+    const next = isUnknown ? null : loaded === null ? 'everything' : loaded < dataVersion ? 'changes' : 'nothing';
     return { name, last, next };
   });
 }
 
-/** Records how a load ended. */
+/** Records the result of a load. Concurrent loads may overwrite each other's record. */
 export async function recordLoad(
   folder: string,
   name: string,

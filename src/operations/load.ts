@@ -16,7 +16,7 @@ import { quoted } from '../warehouse/schema.ts';
 import { catalogueOf } from '../workspace/catalogues.ts';
 import { openReplicaWith } from '../workspace/newest-replica.ts';
 import type { Context } from '../workspace/workspace.ts';
-import { recordLoad } from './last-loads.ts';
+import { type LoadEnd, recordLoad } from './last-loads.ts';
 
 /** Marts that every destination has, in one table for all workspaces. */
 const SHARED = ['brand_freshness', 'share_of_voice', 'visibility_weekly'];
@@ -98,9 +98,11 @@ export async function loadDestinations(
       return runLoad(request, signal, (done) => onProgress({ destination: name, done, of: tables.length }));
     };
     const { kind } = target;
-    const record = async (ended: Parameters<typeof recordLoad>[2]['end']): Promise<void> => {
+    // Records are only shown, so that a load does not fail if its record cannot be written.
+    const record = async (ended: LoadEnd): Promise<void> => {
+      if (options.dryRun) return;
       const at = new Date(clock.now()).toISOString();
-      if (!options.dryRun) await recordLoad(config.folder, name, { kind, at, end: ended });
+      await recordLoad(config.folder, name, { kind, at, end: ended }).catch(() => undefined);
     };
     const end = (rest: Pick<DestinationLoad, 'status' | 'tables' | 'error'>): void => {
       results.push({ name, kind, ...rest, elapsedMs: Math.round(performance.now() - startedAt) });

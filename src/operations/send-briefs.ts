@@ -1,7 +1,7 @@
 import type { Brief } from '../metrics/explain/brief-result.ts';
 import { briefBrand } from '../read/metrics/brief-brand.ts';
 import type { Context } from '../workspace/workspace.ts';
-import { briefPicturePath, writeBriefPicture } from './notify/brief-picture.ts';
+import { writeBriefPicture } from './notify/brief-picture.ts';
 import { notifyOfBriefs } from './notify/notify-of.ts';
 import { runOnReplica } from './run-on-replica.ts';
 
@@ -23,7 +23,8 @@ export async function sendBriefs(context: Context): Promise<readonly Brief[]> {
       for (const brand of source.replica.brands.keys()) {
         const brief = await briefBrand(source, new URLSearchParams({ brand }));
         found.push(brief);
-        if (hasPictures) await writeBriefPicture(source, brief, briefPicturePath(config.folder, brand));
+        // A brief without its picture is better than none.
+        if (hasPictures) await writeBriefPicture(source, brief, config.folder).catch(() => undefined);
       }
       return found;
     },

@@ -13,13 +13,13 @@ import { withDerivedEnd } from '../warehouse/ledger/runs.ts';
 import { type UnconfirmedDeletion, readUnconfirmedDeletions } from '../warehouse/ledger/unconfirmed-deletions.ts';
 import { readLastActivity, readStatus, warehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
 import { openCurrentReader } from '../warehouse/schema-version.ts';
-import { verdict } from '../web/page-data/status-lines.ts';
+import { destinationState, verdict } from '../web/page-data/status-lines.ts';
 import { catalogueOf } from '../workspace/catalogues.ts';
 import { writerOf } from '../workspace/lock-driver.ts';
 import { openNewestReplicaWith } from '../workspace/newest-replica.ts';
 import { readKeyFile } from '../workspace/stored-keys.ts';
 import { jobLines } from './jobs/job-list.ts';
-import { destinationState, readDestinations } from './last-loads.ts';
+import { readDestinations } from './last-loads.ts';
 import { type Facts, verdictOf } from './verdict.ts';
 
 /** Files whose sizes are added up, at most. Beyond that the sum is too small. */
@@ -113,12 +113,13 @@ export async function readLiveFacts(
   nowMs: number,
 ): Promise<Omit<Facts, 'replica' | 'why' | 'status'>> {
   const { folder, name: workspace } = config;
-  const [progress, owner, jobs] = await Promise.all([
+  const [progress, owner, jobs, destinations] = await Promise.all([
     readProgress(folder, nowMs),
     writerOf(folder),
     jobLines(config, nowMs),
+    readDestinations(config, null),
   ]);
-  return { nowMs, workspace, progress, isOwned: owner !== null, jobs, keys: readKeys(folder) };
+  return { nowMs, workspace, progress, isOwned: owner !== null, jobs, destinations, keys: readKeys(folder) };
 }
 
 // Null if the key file is damaged.

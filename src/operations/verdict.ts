@@ -3,7 +3,7 @@ import { isClockError } from '../contract/plausibility/run-clock.ts';
 import { DAY_MS, shownTime } from '../contract/time.ts';
 import type { RunningSync } from '../sync/progress-file.ts';
 import type { WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
-import type { Finding, JobLine, Level, Verdict } from '../web/page-data/status-lines.ts';
+import type { DestinationState, Finding, JobLine, Level, Verdict } from '../web/page-data/status-lines.ts';
 
 /** Older data are reported, like those of webhooks without their own limit. */
 const STALE_MS = STALE_HOURS * 3_600_000;
@@ -30,6 +30,7 @@ export interface Facts {
   /** Whether a process has the warehouse open for writing, also before and after the requests of its sync. */
   readonly isOwned: boolean;
   readonly jobs: readonly JobLine[];
+  readonly destinations: readonly Pick<DestinationState, 'name' | 'last'>[];
   /** Null if the key file is damaged. */
   readonly keys: readonly { readonly name: string; readonly expiresAt: string | null }[] | null;
 }
@@ -47,7 +48,7 @@ const urgency: readonly Level[] = ['problem', 'attention', 'busy', 'good'];
  * Consequences are listed with their cause: a rejected key is one finding, with the stale data and the failed job below it.
  */
 export function verdictOf(facts: Facts): Verdict {
-  const found = [...ofReplica(facts), ...ofData(facts), ...ofJobs(facts), ...ofKeys(facts)];
+  const found = [ofReplica, ofData, ofJobs, ofLoads, ofKeys].flatMap((find) => find(facts));
   const { progress, status } = facts;
   if (progress !== null && found.every(({ level }) => level !== 'busy')) {
     found.push({ level: 'busy', about: 'data', sentence: 'A sync is running.', command: null, consequences: [] });
@@ -204,6 +205,14 @@ function ofJobs({ jobs, status, progress }: Facts): Finding[] {
     const sentence = `The job ${name} was due at ${shownTime(overdueSince)} and has not run since ${shownTime(last.startedAt)}.`;
     return [attention('jobs', sentence, `jobs run ${name}`)];
   });
+}
+
+function ofLoads({ destinations }: Facts): Finding[] {
+  return destinations.flatMap(({ name, last }) =>
+    last === null || last.error === null
+      ? []
+      : [attention('destinations', `The last load into ${name} failed${reasonOf(last.error)}`, `load ${name}`)],
+  );
 }
 
 function ofKeys({ keys, nowMs }: Facts): Finding[] {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -11,7 +11,7 @@ import { SightlineError } from '../../src/base/errors.ts';
 import type { Brief } from '../../src/metrics/explain/brief-result.ts';
 import type { CheckContext } from '../../src/operations/doctor/check-context.ts';
 import { checkWebhooks } from '../../src/operations/doctor/check-records.ts';
-import { briefPicturePath, writeBriefPicture } from '../../src/operations/notify/brief-picture.ts';
+import { readBriefPicture, writeBriefPicture } from '../../src/operations/notify/brief-picture.ts';
 import type { Outcome } from '../../src/operations/notify/judge.ts';
 import { type News, notify, notifyTest } from '../../src/operations/notify/notify.ts';
 import { runOnReplica } from '../../src/operations/run-on-replica.ts';
@@ -254,16 +254,24 @@ async function mailServer(...faults: number[]) {
 
 it('draws the picture of a brief', async () => {
   const { config, brandId } = await openCopy('tiny', onTestFinished);
-  const path = briefPicturePath(config.folder, brandId);
   const clock = systemClock;
-  await runOnReplica(
+  const { folder } = config;
+  await mkdir(join(folder, 'reports'));
+  for (const day of ['2026-01-01', '2026-03-01'])
+    await writeFile(join(folder, 'reports', `brief-${brandId}-${day}.png`), '');
+  const brief = await runOnReplica(
     { config, clock, signal: new AbortController().signal },
     async (source) => {
-      await writeBriefPicture(source, await briefBrand(source, new URLSearchParams({ brand: brandId })), path);
+      const found = await briefBrand(source, new URLSearchParams({ brand: brandId }));
+      await writeBriefPicture(source, found, folder);
+      return found;
     },
     new URLSearchParams(),
   );
-  expect((await readFile(path)).subarray(1, 4).toString()).toBe('PNG');
+  expect(readBriefPicture(folder, brandId, brief.to)?.subarray(1, 4).toString()).toBe('PNG');
+  // A message of an earlier brief may still wait.
+  expect(readBriefPicture(folder, brandId, '2026-03-01')).not.toBeNull();
+  expect(readBriefPicture(folder, brandId, '2026-01-01')).toBeNull();
 });
 
 it('sends e-mails by SMTP, again after a transient failure, and no password over a connection that others can read', async () => {
@@ -275,9 +283,9 @@ it('sends e-mails by SMTP, again after a transient failure, and no password over
     from: 'sightline@x.example',
   };
   const told = await teller({ MAIL: url }, [{ ...mail, link: 'https://pages.example/sightline/' }], MAIL_MS);
-  const picture = briefPicturePath(told.notifying.config.folder, BRIEF.brandId);
-  await mkdir(dirname(picture), { recursive: true });
-  await writeFile(picture, 'a picture');
+  const reports = join(told.notifying.config.folder, 'reports');
+  await mkdir(reports, { recursive: true });
+  await writeFile(join(reports, `brief-${BRIEF.brandId}-${BRIEF.to}.png`), 'a picture');
   await told.tell({ briefs: [{ ...BRIEF, brand: '<Northwind>' }] });
   expect(received).toHaveLength(2);
   expect(new Set(received.map(({ text }) => /^Message-ID: .*$/im.exec(text)?.[0])).size).toBe(1);

@@ -194,7 +194,7 @@ describe('the state of a workspace', () => {
       key: { state: 'refused', lastRefusal: { status: 401, at: '' } } as const,
     };
     const facts = { nowMs: NOW_MS, workspace: 'acme', replica: 'current', why: null, progress: null } as const;
-    const judged = { ...facts, status, jobs: [], isOwned: false };
+    const judged = { ...facts, status, jobs: [], destinations: [], isOwned: false };
     const keys = [{ name: 'old', expiresAt: new Date(NOW_MS + 1000).toISOString() }];
     const { findings: found } = verdictOf({ ...judged, keys });
     expect(found.map(({ level }) => level)).toEqual(['problem', ...Array(5).fill('attention')]);

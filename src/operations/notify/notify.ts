@@ -198,7 +198,8 @@ function senderOf(target: NotifyTarget, { config, clock }: Notifying, waiting: W
   const { id, data } = waiting;
   const { name, folder } = config;
   if (target.mail === null) return webhookSender(target, { id, body: bodyOf(target, name, waiting) }, clock);
-  const picture = waiting.event === 'brief' ? readBriefPicture(folder, String(data['brandId'])) : null;
+  const picture =
+    waiting.event === 'brief' ? readBriefPicture(folder, String(data['brandId']), String(data['to'])) : null;
   return mailSender(target, { id, ...mailOf(target, name, waiting, picture) });
 }
 

@@ -14,7 +14,7 @@ import { type ChildReply, type ChildSettings, CONFLICT, type Loaded, type LoadRe
 import { loadTables } from './load-tables.ts';
 
 const MEMORY_MB = 512;
-/** PostgreSQL shortens longer names. Workspaces in one schema have their rows apart all the same. */
+/** PostgreSQL truncates longer names. Workspaces whose truncated names are equal share a schema; the column `workspace` separates their rows. */
 const NAME_LENGTH_MAX = 63;
 
 /** Sends a message to the process that requested the work. */
@@ -147,7 +147,7 @@ async function readWarehouseId(query: Query): Promise<string> {
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** DuckDB's words around the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
-/** Messages of PostgreSQL, whose full disk is not one of this machine. */
+/** Error messages of PostgreSQL. A full disk there is not `disk_full` here. */
 const OF_SERVER = /\b(ERROR|FATAL): /;
 /** Messages of DuckDB about another process that writes or reads at the same time. */
 const CONFLICTS =

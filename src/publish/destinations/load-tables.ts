@@ -410,7 +410,7 @@ async function loadTable(
      SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
      FROM ${isThere ? at : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
   );
-  // Of a row that is written again, the old one is removed.
+  // A rewritten row is deleted first.
   await session.run(
     `CREATE OR REPLACE TEMP TABLE changes AS
      SELECT coalesce(h._key, t._key) AS _key, h._hash AS _hash, h._row AS _row, t._key IS NOT NULL AS is_there
@@ -422,8 +422,10 @@ async function loadTable(
        count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL)
      FROM temp.changes`,
   );
-  const [rows = 0, rowsThere, repeated, inserted = 0, updated = 0, deleted = 0] = (counts ?? []).map(Number);
-  if (repeated !== 0) throw new SightlineError('internal', `rows of ${name} have equal keys`);
+  const [rows = 0, rowsThere = 0, repeated, inserted = 0, updated = 0, deleted = 0] = (counts ?? []).map(Number);
+  // An unchanged row is not in `changes`, so that only the sum shows a key that it shares with another row.
+  if (repeated !== 0 || rowsThere + inserted - deleted !== rows)
+    throw new SightlineError('internal', `rows of ${name} have equal keys`);
   if (dryRun) return { name, rows, inserted, updated, deleted };
   if (updated + deleted > 0) {
     if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${at} WHERE ${own}`);
@@ -463,7 +465,7 @@ async function deleteChanged(
 }
 
 // Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps texts apart that contain
-// the marks between values. DuckDB takes long to write a time as text.
+// the marks between values. Times are written as numbers, because DuckDB formats them slowly.
 function keyOf({ key, columns }: LoadTable): string {
   const parts = key.map((name) => {
     const column = quoted(name);

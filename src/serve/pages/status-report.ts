@@ -13,7 +13,7 @@ import { toShownTexts } from '../../read/shown-text.ts';
 import { type RunningSync, readProgress } from '../../sync/progress-file.ts';
 import { withDerivedEnd } from '../../warehouse/ledger/runs.ts';
 import type { OperationsReport } from '../../web/page-data/operations-report.ts';
-import type { DestinationLine, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
+import type { DestinationState, JobLine, SnapshotLine } from '../../web/page-data/status-lines.ts';
 import { writerOf } from '../../workspace/lock-driver.ts';
 import { listKeys } from '../auth/keys.ts';
 import { createBudgetWatch } from './budget-watch.ts';
@@ -34,8 +34,8 @@ export interface StatusParts {
   reportedLimit(): Promise<number | null>;
   /** Returns the jobs, with their results from the job log. */
   jobs(nowMs: number): Promise<readonly JobLine[]>;
-  /** Returns the destinations with their last loads, for the version of the data; null if there are none. */
-  destinations(dataVersion: number | null): Promise<readonly DestinationLine[]>;
+  /** Returns the destinations with their last loads. `dataVersion` is null before the first sync. */
+  destinations(dataVersion: number | null): Promise<readonly DestinationState[]>;
 }
 
 /** Dependencies of a reporter. */
@@ -98,6 +98,7 @@ export function createReporter(parts: ReporterParts): Reporter {
       progress: running,
       isOwned,
       jobs,
+      destinations,
       keys,
     };
     return {

@@ -1,6 +1,6 @@
 import type { ReplicaReport } from '../../read/replica-report.ts';
 import type { RunningSync } from '../../sync/progress-file.ts';
-import type { BudgetHour, DestinationLine, Finding, JobLine, SnapshotLine } from './status-lines.ts';
+import type { BudgetHour, DestinationState, Finding, JobLine, SnapshotLine } from './status-lines.ts';
 
 /** The response of `/status/data`; times are ISO 8601, UTC, unless stated otherwise. */
 export interface OperationsReport {
@@ -19,7 +19,7 @@ export interface OperationsReport {
   readonly progress: RunningSync | null;
   readonly budget: BudgetHour;
   readonly jobs: readonly JobLine[];
-  readonly destinations: readonly DestinationLine[];
+  readonly destinations: readonly DestinationState[];
   /** Null if the key file is damaged. */
   readonly keys:
     | readonly {

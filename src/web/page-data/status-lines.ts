@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DESTINATION_KINDS } from '../../base/config/destination-settings.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { snapshotId } from '../../publish/snapshot/manifest.ts';
 
@@ -8,7 +9,7 @@ const level = z.enum(['good', 'busy', 'attention', 'problem']);
 /** A message for the operator, and the command that helps. */
 const finding = z.object({
   level,
-  about: z.enum(['replica', 'data', 'jobs', 'keys']),
+  about: z.enum(['replica', 'data', 'jobs', 'destinations', 'keys']),
   sentence: z.string(),
   command: z.string().nullable().describe('the command that helps'),
   consequences: z.array(z.string()).describe('other states that have the same cause and end with it'),
@@ -49,19 +50,30 @@ export interface JobLine {
   } | null;
 }
 
-/** A destination and its last load; times are ISO 8601, UTC. */
-export interface DestinationLine {
-  readonly name: string;
-  readonly last: {
-    readonly kind: string;
-    readonly at: string;
-    readonly error: string | null;
-    readonly loadedAt: string | null;
-    readonly rows: number | null;
-    readonly dataVersion: number | null;
-  } | null;
-  readonly next: 'everything' | 'changes' | 'nothing' | null;
-}
+/** The last load into a destination. */
+export const lastLoad = z.object({
+  kind: z.enum(DESTINATION_KINDS),
+  at: time.describe('end of the last load'),
+  error: z.string().nullable().describe('why the last load failed; null if it did not'),
+  loadedAt: time.nullable().describe('end of the last load that did not fail'),
+  rows: number.nullable().describe('rows of the workspace after that load'),
+  dataVersion: number.nullable().describe('version of the data that the destination has since'),
+});
+
+/** A destination and its last load. */
+export const destinationState = z.object({
+  name: z.string(),
+  last: lastLoad.nullable().describe('null if nothing was loaded from this folder or its home'),
+  next: z
+    .enum(['everything', 'changes', 'nothing'])
+    .nullable()
+    .describe(
+      'what the next load writes, by the version of the data; null if that is unknown or the destination is newer',
+    ),
+});
+
+/** A destination and its last load. */
+export type DestinationState = ValueOf<typeof destinationState>;
 
 /** A published snapshot, as /snapshots lists it. */
 export const snapshotLine = z.object({

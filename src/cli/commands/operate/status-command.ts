@@ -99,8 +99,10 @@ function describeDestination({ last, next }: WorkspaceStatus['destinations'][num
   const failure =
     last === null || last.error === null ? '' : `; the load at ${toMinute(last.at)} failed: ${last.error}`;
   if (last?.loadedAt == null) return `not loaded yet${failure}`;
-  const state = next === 'changes' ? ', older than the replica' : next === 'nothing' ? ', up to date' : '';
-  return `${plural(last.rows ?? 0, 'row')} at ${toMinute(last.loadedAt)}${state}${failure}`;
+  const isCurrent = next === 'nothing' && last.error === null;
+  const state = next === 'changes' ? ', older than the replica' : isCurrent ? ', up to date' : '';
+  const rows = last.rows === null ? 'loaded' : plural(last.rows, 'row');
+  return `${rows} at ${toMinute(last.loadedAt)}${state}${failure}`;
 }
 
 function describeVerdict({ findings }: Verdict): string[] {

@@ -43,8 +43,12 @@ export async function runForAll<T>(
   const perform = async (context: Context): Promise<void> => {
     const { name } = context.config;
     const result = await attempt(context, run);
-    if (result instanceof SightlineError) fail(name, result);
-    else end(name, ...(await show(name, result)));
+    try {
+      if (result instanceof SightlineError) fail(name, result);
+      else end(name, ...(await show(name, result)));
+    } catch (thrown) {
+      fail(name, await toReported(thrown));
+    }
     onEnd?.(context, result);
   };
   const configured = readAllConfigs(flags);
