@@ -72,7 +72,10 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
         )[0];
     if (refreshed !== undefined) await publish(warehouse, layout, copy);
     signal.throwIfAborted();
-    const slices = await planSync({ ...parts, warehouse }, { rereads: config.rereads, ...options, only, brands });
+    const slices = await planSync(
+      { ...parts, warehouse },
+      { rereads: config.rereadRequests, ...options, only, brands },
+    );
     // Only a sync of everything asks questions, and the first one as many as it may, if there are days to ask about.
     const isWhole = options.only === null && options.brands === null && options.range === null;
     const mayAsk = async (): Promise<boolean> =>

@@ -169,7 +169,13 @@ async function syncThrough(
   const summaries: SyncSummary[] = [];
   const removesExpired = runs.some(({ acceptExpiry }) => acceptExpiry === true);
   const { database } = warehouse;
-  const archive = await openRawArchive({ database, clock, folder: layout.raw, limits: config.raw, removesExpired });
+  const archive = await openRawArchive({
+    database,
+    clock,
+    folder: layout.raw,
+    limits: { days: config.rawDays, megabytes: config.rawMegabytes },
+    removesExpired,
+  });
   const drift = await openDriftWatch(catalogue, database);
   const startedAt = clock.monotonic();
   let stats: SyncStats = createSyncStats();
@@ -213,7 +219,7 @@ async function syncThrough(
     };
     for (const options of runs) {
       contradicted = null;
-      const summary = await runSync(parts, { rereads: config.rereads, ...options });
+      const summary = await runSync(parts, { rereads: config.rereadRequests, ...options });
       const notes = contradicted === null ? await calibrate(warehouse, summary, clock) : notesOf(contradicted);
       const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];

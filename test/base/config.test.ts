@@ -23,14 +23,14 @@ describe('settings', () => {
     const environment = { SIGHTLINE_KEEP_MONTHLY: '120' };
     expect((await load({ file, environment })).config.keep).toEqual({ daily: 3, weekly: 0, monthly: 120 });
     expect(await refusal({ file: { keep: { daily: -1 } } })).toContain(
-      'keep.daily is -1; allowed: a whole number of snapshots from 0 to 10000',
+      'keep.daily is -1; allowed: a whole number from 0 to 10000',
     );
     expect(await refusal({ file: { keep: 7 } })).toContain('keep is 7; allowed: an object with the members daily');
     expect(await refusal({ file: { keep: { yearly: 1 } } })).toContain(
       'keep has an unknown setting "yearly"; allowed: daily, weekly, monthly',
     );
     expect(await refusal({ environment: { SIGHTLINE_KEEP_DAILY: ' ' } })).toBe(
-      'SIGHTLINE_KEEP_DAILY is " "; allowed: a whole number of snapshots from 0 to 10000',
+      'SIGHTLINE_KEEP_DAILY is " "; allowed: a whole number from 0 to 10000',
     );
   });
 

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { COMPRESSIONS } from '../../src/base/config/config-file.ts';
+import { z } from 'zod';
+import { COMPRESSIONS, fileSchema } from '../../src/base/config/config-file.ts';
 import { errorTable } from '../../src/base/errors.ts';
 import { visible } from '../../src/base/visible.ts';
 import { FORMATS } from '../../src/cli/output/row-format.ts';
@@ -29,6 +30,25 @@ const linter = linters.find(([name]) => spawnSync(name, ['--version']).error ===
 /** The words of a command line; a shell would split and unquote it like this. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+}
+
+/** The paths of the settings in a JSON Schema; those of a workspace are also settings of the file. */
+function leafPaths(
+  { properties = {}, additionalProperties, items, anyOf, oneOf }: z.core.JSONSchema.BaseSchema,
+  path: string,
+): string[] {
+  const inner = (schema: unknown, at: string): string[] => leafPaths(schema as z.core.JSONSchema.BaseSchema, at);
+  const below = [
+    ...Object.entries(properties).flatMap(([name, member]) => inner(member, path === '' ? name : `${path}.${name}`)),
+    ...(typeof additionalProperties === 'object' ? inner(additionalProperties, `${path}.<name>`) : []),
+    ...(items === undefined ? [] : inner(items, `${path}[]`)),
+    ...[...(anyOf ?? []), ...(oneOf ?? [])].flatMap((option) => inner(option, path)),
+  ];
+  // Elements and values without members are part of their setting.
+  const names = below.filter(
+    (each) => /[.\w]$/.test(each) && each !== path && !/^workspaces\.<name>\.(?!baseUrl|apiKey)/.test(each),
+  );
+  return names.length > 0 ? names : [path];
 }
 
 test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
@@ -106,6 +126,23 @@ describe('the help', () => {
     for (const code of Object.keys(errorTable)) expect(stdout).toMatch(new RegExp(`^${code} \\(exit \\d`, 'm'));
     expect(stdout).toContain('\nno_data (exit 1, HTTP 503)\n    The workspace has no data yet.\n');
     expectRefusal(await runCli(['help', 'sync', '--errors'], surroundings), 'usage', false);
+  });
+
+  test('--settings explains every setting of the file, and lists every variable that is read', async () => {
+    const { stdout } = await runCli(['help', '--settings'], surroundings);
+    const read = readdirSync(new URL('src/base/config/', ROOT)).flatMap(
+      (name) => readFileSync(new URL(`src/base/config/${name}`, ROOT), 'utf8').match(/\bSIGHTLINE_[A-Z_]+\b/g) ?? [],
+    );
+    expect(read.length).toBeGreaterThan(20);
+    for (const variable of read) expect(stdout).toContain(variable);
+    expect(stdout).toMatch(
+      /^connections\n {4}.*\n {4}allowed: a whole number from 1 to 64; default: 8; variable: SIGHTLINE_CONNECTIONS$/m,
+    );
+    expect(stdout).toMatch(/^destinations\.<name>\.kind\n.*\n {4}allowed: postgres, ducklake, .* or iceberg$/m);
+    const paths = leafPaths(z.toJSONSchema(fileSchema, { unrepresentable: 'any' }), '');
+    expect(paths).toContain('oauth.grants[].claims');
+    for (const path of paths) expect(stdout).toContain(`\n${path}\n    `);
+    expectRefusal(await runCli(['help', '--settings', '--errors'], surroundings), 'usage', false);
   });
 
   test('shows the values that commands accept', () => {

@@ -3,12 +3,16 @@ import { SightlineError } from '../errors.ts';
 import { readSecret } from './key-file.ts';
 import { variableName } from './shared-schemas.ts';
 
-const urlVariable = variableName('the name of the environment variable with the URL');
+const urlVariable = variableName('the name of the environment variable with the URL').meta({
+  about: 'the variable with the URL of the database',
+});
 
 /** Schema of the `budget` setting in the configuration file. */
 export const budgetSchema = z
   .discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('file') }),
+    z.strictObject({
+      kind: z.literal('file').meta({ about: 'files of the data folder, or a database that several machines share' }),
+    }),
     z.strictObject({ kind: z.literal('postgres'), urlVariable }),
   ])
   .describe('an object with "kind": "file", or with "kind": "postgres" and urlVariable');

@@ -33,108 +33,175 @@ export const PERMISSIONS = ['private', 'group'] as const;
 /** Most questions that the calibration asks after the first sync, and again after a contradiction; also the default. */
 export const PROBES = 6;
 
-/** Default number of requests per sync that re-read days. */
-export const REREADS = 20;
-
-/** Default number of snapshots to keep. */
-export const KEEP = { daily: 14, weekly: 8, monthly: 24 } as const;
-
-const share = z.number().gt(0).lte(1).describe('a number above 0, at most 1');
-const connections = z.int().min(1).max(64);
-/** Settings that can also be set in the environment. */
-export const common = {
-  keyHeader: z.enum(KEY_HEADERS).optional(),
-  clock: z.enum(CLOCKS).optional(),
-  budgetShare: share.optional(),
-  connections: connections.optional(),
-  compression: z.enum(COMPRESSIONS).optional(),
-  parquet: z.enum(PARQUET_FORMS).optional(),
-  marts: z.enum(PUBLISHED_MARTS).describe('none, star (dimensions and facts) or all').optional(),
-  rawDays: z.int().min(0).max(3650).describe('a whole number of days from 0 to 3650; 0 keeps no pages').optional(),
-  rawMegabytes: z
-    .int()
-    .min(0)
-    .max(10_000_000)
-    .describe('a whole number from 0 to 10000000; 0 keeps no pages')
-    .optional(),
-  rereadRequests: z
-    .int()
-    .min(0)
-    .max(100_000)
-    .describe('a whole number of requests per sync from 0 to 100000; 0 disables re-reads')
-    .optional(),
-};
 /** A number of snapshots. */
-export const snapshots = z.int().min(0).max(10_000).describe('a whole number of snapshots from 0 to 10000');
-/** Number of daily, weekly and monthly snapshots to keep. */
-export const keep = z.strictObject({
-  daily: snapshots.optional(),
-  weekly: snapshots.optional(),
-  monthly: snapshots.optional(),
-});
+const snapshots = z.int().min(0).max(10_000);
+/** Settings of all workspaces or of one with a variable and a default. */
+export const common = {
+  keyHeader: z.enum(KEY_HEADERS).optional().meta({
+    about: 'the request header that carries the key',
+    variable: 'SIGHTLINE_KEY_HEADER',
+    preset: 'authorization',
+  }),
+  clock: z.enum(CLOCKS).optional().meta({
+    about: "whether upstream's clock must agree with this machine's, or upstream uses another date on purpose",
+    variable: 'SIGHTLINE_CLOCK',
+    preset: 'checked',
+  }),
+  budgetShare: z.number().gt(0).lte(1).describe('a number above 0, at most 1').optional().meta({
+    about: "the share of the key's rate limit to use, if the key has other users",
+    variable: 'SIGHTLINE_BUDGET_SHARE',
+    preset: 1,
+  }),
+  connections: z
+    .int()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ about: 'requests in progress at a time', variable: 'SIGHTLINE_CONNECTIONS', preset: 8 }),
+  compression: z
+    .enum(COMPRESSIONS)
+    .optional()
+    .meta({ about: 'the compression of Parquet files', variable: 'SIGHTLINE_COMPRESSION', preset: 'snappy' }),
+  parquet: z.enum(PARQUET_FORMS).optional().meta({
+    about:
+      'the form of Parquet files; compatible: without dictionaries, 1.9 times as large, for readers such as parquetjs-lite',
+    variable: 'SIGHTLINE_PARQUET',
+    preset: 'standard',
+  }),
+  marts: z
+    .enum(PUBLISHED_MARTS)
+    .describe('none, star (dimensions and facts) or all')
+    .optional()
+    .meta({ about: 'the marts in snapshots, buckets and destinations', variable: 'SIGHTLINE_MARTS', preset: 'star' }),
+  rawDays: z.int().min(0).max(3650).optional().meta({
+    about: "days to keep raw pages, by this machine's clock; 0 keeps none",
+    variable: 'SIGHTLINE_RAW_DAYS',
+    preset: 30,
+  }),
+  rawMegabytes: z.int().min(0).max(10_000_000).optional().meta({
+    about: 'the maximum size of raw pages in MB; the oldest are deleted first; 0 keeps none',
+    variable: 'SIGHTLINE_RAW_MB',
+    preset: 2000,
+  }),
+  rereadRequests: z.int().min(0).max(100_000).optional().meta({
+    about: 'requests per sync, at most, that re-read old days to find edits that change no count; 0 disables them',
+    variable: 'SIGHTLINE_REREAD_REQUESTS',
+    preset: 20,
+  }),
+};
+/** Snapshots to keep. */
+export const keep = {
+  daily: snapshots.optional().meta({
+    about: 'snapshots to keep: the newest of each of this many days (UTC)',
+    variable: 'SIGHTLINE_KEEP_DAILY',
+    preset: 14,
+  }),
+  weekly: snapshots.optional().meta({ about: 'the same by ISO week', variable: 'SIGHTLINE_KEEP_WEEKLY', preset: 8 }),
+  monthly: snapshots.optional().meta({ about: 'the same by month', variable: 'SIGHTLINE_KEEP_MONTHLY', preset: 24 }),
+};
 /** Questions that the calibration may ask. */
-export const probes = z
-  .int()
-  .min(0)
-  .max(PROBES)
-  .describe(`a whole number of questions from 0 to ${PROBES}; 0 asks none`);
+export const calibration = {
+  probes: z.int().min(0).max(PROBES).optional().meta({
+    about: 'questions that the calibration may ask after the first sync, and again after a contradiction; 0 asks none',
+    variable: 'SIGHTLINE_CALIBRATION_PROBES',
+    preset: PROBES,
+  }),
+};
 /** Patterns of names or paths of endpoints. */
 const patterns = z
   .array(z.string().min(1).max(500))
   .max(1_000)
   .describe('a list of names or paths of endpoints; * stands for any characters');
+/** Endpoints to mirror, and limits for those that no declaration describes. */
+export const resources = {
+  include: patterns.optional().meta({ about: 'undeclared endpoints that are mirrored; without it, all' }),
+  exclude: patterns.optional().meta({ about: 'endpoints that are not read, declared or not' }),
+  requests: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .optional()
+    .meta({ about: 'requests of a sync for all undeclared endpoints, at most; 0 mirrors none', preset: 500 }),
+  // A hundred take 20 seconds of CPU in the first sync.
+  endpoints: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .meta({ about: 'undeclared endpoints that are mirrored, at most: the first of the document', preset: 100 }),
+};
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
-  budget: budgetSchema.optional(),
-  keep: keep.optional(),
-  resources: z
-    .strictObject({
-      include: patterns.optional(),
-      exclude: patterns.optional(),
-      requests: z
-        .int()
-        .min(0)
-        .max(100_000)
-        .describe('a whole number of requests per sync from 0 to 100000; 0 mirrors no undeclared endpoints')
-        .optional(),
-      endpoints: z.int().min(0).max(1_000).describe('a whole number of undeclared endpoints from 0 to 1000').optional(),
-    })
-    .optional(),
+  budget: budgetSchema
+    .optional()
+    .meta({ about: 'where the request budget of a key is kept', preset: 'files of dataDir' }),
+  keep: z.strictObject(keep).optional(),
+  resources: z.strictObject(resources).optional(),
   domains: z
     .record(z.string().min(1).max(300), z.string().min(1).max(200))
     .describe('an object with a host and its owner: ours, forum, press, other, or the name of a competitor')
-    .optional(),
-  destinations: destinationsSchema.optional(),
-  calibration: z.strictObject({ probes: probes.optional() }).optional(),
-  conventions: anything.describe('an object with a member for each convention').optional(),
-  jobs: anything.describe('an object with a member for each job').optional(),
-  notify: notifySchema.optional(),
-  publish: publishSchema.optional(),
-  home: workspaceName.describe('the name of a destination').optional(),
+    .optional()
+    .meta({ about: 'the owners of cited sites' }),
+  destinations: destinationsSchema.optional().meta({ about: 'databases that `sightline load` fills, by name' }),
+  calibration: z.strictObject(calibration).optional(),
+  conventions: anything
+    .describe('an object with a member for each convention')
+    .optional()
+    .meta({ about: 'how upstream computes numbers and orders rows; overrides the calibration' }),
+  jobs: anything
+    .describe('an object with a member for each job')
+    .optional()
+    .meta({ about: 'schedules and steps of jobs' }),
+  notify: notifySchema.optional().meta({ about: 'webhooks and mailboxes' }),
+  publish: publishSchema.optional().meta({ about: 'the bucket to which snapshots are published' }),
+  home: workspaceName
+    .describe('the name of a destination')
+    .optional()
+    .meta({ about: 'the destination that keeps the warehouse between runs' }),
 };
-const apiKeyVariable = variableName('the name of the environment variable with the key');
+const apiKeyVariable = variableName('the name of the environment variable with the key').meta({
+  about: "the variable with the workspace's key, or with `_FILE` added the one with the path of a file with the key",
+  preset: 'SIGHTLINE_API_KEY without workspaces',
+});
 /** Root of the versioned API of a workspace. */
-export const baseUrl = z.string().describe('the https URL of the versioned API, such as https://api.example.com/v1');
+export const baseUrl = z
+  .string()
+  .describe('the https URL of the versioned API, such as https://api.example.com/v1')
+  .meta({ about: 'the root of the versioned API', preset: 'SIGHTLINE_BASE_URL without workspaces' });
 /** Folder with a folder per workspace. */
-export const dataDir = z.string().min(1).describe('a folder');
+export const dataDir = z
+  .string()
+  .min(1)
+  .describe('a folder')
+  .optional()
+  .meta({ about: 'the folder with one folder per workspace', variable: 'SIGHTLINE_DATA_DIR', preset: './data' });
 /** Schema of `permissions`. */
-export const permissions = z.enum(PERMISSIONS);
-const fileSchema = z.strictObject({
+export const permissions = z.enum(PERMISSIONS).optional().meta({
+  about: 'who can read the data folder: its owner, or the group too',
+  variable: 'SIGHTLINE_PERMISSIONS',
+  preset: 'private',
+});
+/** Schema of the configuration file. */
+export const fileSchema = z.strictObject({
   ...inFile,
-  dataDir: dataDir.optional(),
-  permissions: permissions.optional(),
+  dataDir,
+  permissions,
   // All workspaces share one address of the read server.
-  oauth: oauthSchema.optional(),
+  oauth: oauthSchema.optional().meta({ about: 'the authorization server whose access tokens `serve` accepts' }),
   // All workspaces share one queue.
-  runner: runnerSchema.optional(),
+  runner: runnerSchema.optional().meta({ about: 'the queue of jobs', preset: 'the process that schedules them' }),
   workspaces: z
     .record(
       workspaceName,
       z.strictObject({ ...inFile, baseUrl, apiKeyVariable }).describe('an object with the settings of the workspace'),
     )
     .describe('an object with a member for each workspace')
-    .optional(),
+    .optional()
+    .meta({
+      about:
+        'the workspaces by name; each may have its own value of every setting above, except of dataDir, permissions, oauth and runner',
+    }),
 });
 
 /** Content of the configuration file, validated. */

@@ -1,30 +1,21 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
 import { readProxies } from '../proxies.ts';
 import { type BudgetSettings, readBudgetSettings } from './budget-settings.ts';
 import {
   baseUrl,
-  type CLOCKS,
-  type COMPRESSIONS,
+  calibration,
   type ConfigSources,
   common,
   dataDir,
   type FileConfig,
   invalid,
-  KEEP,
-  type KEY_HEADERS,
-  type keep,
-  type PARQUET_FORMS,
-  type PERMISSIONS,
+  keep,
   permissions,
-  PROBES,
-  type PUBLISHED_MARTS,
-  probes,
-  REREADS,
   readConfigFile,
-  snapshots,
+  resources,
 } from './config-file.ts';
 import { type DestinationTarget, readDestination } from './destination-settings.ts';
 import { nonEmpty } from './environment.ts';
@@ -33,41 +24,30 @@ import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './noti
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
-import { allowedOf } from './setting-schema.ts';
+import { allowedOf, isWrapper, noteOf } from './setting-schema.ts';
 import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
 
-/** Requests per sync for undeclared endpoints. */
-const GENERIC_REQUESTS = 500;
-/** Undeclared endpoints that are mirrored. A hundred take 20 seconds of CPU in the first sync. */
-const ENDPOINTS = 100;
+type SettingGroup = Readonly<Record<string, z.ZodType>>;
+/** The values of settings in the file. */
+type GivenOf<Group extends SettingGroup> = { readonly [Key in keyof Group]?: z.infer<Group[Key]> };
+/** The values of settings with a default. */
+type SettingsOf<Group extends SettingGroup> = { readonly [Key in keyof Group]: NonNullable<z.infer<Group[Key]>> };
+type CommonSettings = SettingsOf<typeof common>;
 
 /** Validated settings of one workspace. */
-export interface WorkspaceConfig {
+export interface WorkspaceConfig extends CommonSettings {
   readonly name: string;
   /** Absolute path of the folder with the warehouse, replica, snapshots and raw pages. */
   readonly folder: string;
-  /** Share of the key's rate limit that sightline may use, in (0, 1]. */
-  readonly budgetShare: number;
   /**
    * Storage of the key's request budget.
    * @throws `config_invalid` if the URL of its database is missing or invalid
    */
   budget(): BudgetSettings;
   /** Readers of the data folder besides its owner. */
-  readonly permissions: (typeof PERMISSIONS)[number];
-  /** Slices that are read concurrently. */
-  readonly connections: number;
-  /** `checked` fails a sync if upstream's clock is far from this machine's; `upstream` follows upstream's clock. */
-  readonly clock: (typeof CLOCKS)[number];
-  readonly compression: (typeof COMPRESSIONS)[number];
-  /** Whether Parquet files have dictionaries, which `compatible` omits for readers that misread them. */
-  readonly parquet: (typeof PARQUET_FORMS)[number];
-  /** Marts that snapshots contain. */
-  readonly marts: (typeof PUBLISHED_MARTS)[number];
-  /** Retention of raw pages: maximum age in days and total size in MB. If either is 0, no raw pages are kept. */
-  readonly raw: { readonly days: number; readonly megabytes: number };
+  readonly permissions: NonNullable<FileConfig['permissions']>;
   /** Snapshots to keep: the newest of each of the newest days, ISO weeks and months that have one. */
-  readonly keep: { readonly daily: number; readonly weekly: number; readonly monthly: number };
+  readonly keep: SettingsOf<typeof keep>;
   /** Destination to which snapshots are published in addition to the folder. */
   readonly publish: PublishTarget;
   /** Names of the destinations. */
@@ -87,8 +67,6 @@ export interface WorkspaceConfig {
   readonly domains: Readonly<Record<string, string>>;
   /** Most questions of the calibration after the first sync, and again after a contradiction; 0 for none. */
   readonly probes: number;
-  /** Requests per sync that re-read the least recently read days; 0 for none. */
-  readonly rereads: number;
   /** Overrides of the calibration, not validated here; src/metrics validates them. */
   readonly conventions: Readonly<Record<string, unknown>>;
   /** Overrides of jobs by job name, not validated here; src/jobs validates them. */
@@ -106,23 +84,16 @@ export interface WorkspaceConfig {
 }
 
 /** Endpoints to mirror. Patterns are names of resources or paths below the base URL; `*` stands for any characters. */
-export interface ResourceSelection {
-  /** Undeclared endpoints that are mirrored; default: all. */
-  readonly include?: readonly string[] | undefined;
-  /** Endpoints that are not read, declared or not. */
-  readonly exclude?: readonly string[] | undefined;
-  /** Maximum requests per sync for undeclared endpoints. */
-  readonly requests: number;
-  /** Maximum number of undeclared endpoints. The first endpoints of the document are mirrored. */
-  readonly endpoints: number;
-}
+export type ResourceSelection = Pick<FileResources, 'include' | 'exclude'> &
+  SettingsOf<Pick<typeof resources, 'requests' | 'endpoints'>>;
+type FileResources = NonNullable<FileConfig['resources']>;
 
 /** Base URL and key of a workspace's upstream. */
 export interface UpstreamConfig {
   /** Root of the versioned API, without a trailing slash. */
   readonly baseUrl: string;
   readonly key: string;
-  readonly keyHeader: (typeof KEY_HEADERS)[number];
+  readonly keyHeader: CommonSettings['keyHeader'];
   /** The proxy through which requests are sent; null for none. */
   readonly proxy: URL | null;
 }
@@ -135,8 +106,8 @@ export interface UpstreamConfig {
  * const environment = readEnvironment(folder);
  * const config = loadConfig({ flags: { workspace: 'acme' }, environment, folder });
  */
-export function loadConfig({ flags, environment, folder, file: read, isNew }: ConfigSources): WorkspaceConfig {
-  const file = read ?? readConfigFile(folder);
+export function loadConfig({ flags, environment, folder, file: known, isNew }: ConfigSources): WorkspaceConfig {
+  const file = known ?? readConfigFile(folder);
   const workspacesFolder = dataFolderOf({ flags, environment, folder, file });
   const wanted = flags.workspace ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
   if (wanted !== undefined && isNew === true) checkWorkspaceName(wanted);
@@ -147,33 +118,20 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
         ? wanted
         : findWorkspace(wanted, file, workspacesFolder, flags.workspace !== undefined);
   const declared = file.workspaces?.[name];
-  const setting = <K extends keyof typeof common>(key: K, variable: string, read: (text: string) => unknown) => {
-    const text = nonEmpty(environment[variable]);
-    if (text === undefined) return declared?.[key] ?? file[key];
-    const parsed = common[key].safeParse(read(text));
-    if (!parsed.success) throw invalid(variable, text, allowedOf(common[key]));
-    return parsed.data as FileConfig[K];
-  };
+  const read = <Group extends SettingGroup>(group: Group, own: GivenOf<Group> = {}, ofAll: GivenOf<Group> = {}) =>
+    readGroup(group, environment, own, ofAll);
+  const settings = read(common, declared, file);
   const allowHttp = environment['SIGHTLINE_ALLOW_HTTP'] === '1';
   const findProxy = readProxies(environment);
   const givenExtensions = nonEmpty(environment['SIGHTLINE_EXTENSION_DIRECTORY']);
   const destinations = declared?.destinations ?? file.destinations ?? {};
   return {
+    ...settings,
     name,
     folder: checkFolder(join(workspacesFolder, name)),
-    budgetShare: setting('budgetShare', 'SIGHTLINE_BUDGET_SHARE', Number) ?? 1,
     budget: () => readBudgetSettings(declared?.budget ?? file.budget, environment, folder),
-    permissions: readPermissions(environment, file),
-    connections: setting('connections', 'SIGHTLINE_CONNECTIONS', Number) ?? 8,
-    clock: setting('clock', 'SIGHTLINE_CLOCK', lowerCase) ?? 'checked',
-    compression: setting('compression', 'SIGHTLINE_COMPRESSION', lowerCase) ?? 'snappy',
-    parquet: setting('parquet', 'SIGHTLINE_PARQUET', lowerCase) ?? 'standard',
-    marts: setting('marts', 'SIGHTLINE_MARTS', lowerCase) ?? 'star',
-    raw: {
-      days: setting('rawDays', 'SIGHTLINE_RAW_DAYS', toWholeNumber) ?? 30,
-      megabytes: setting('rawMegabytes', 'SIGHTLINE_RAW_MB', toWholeNumber) ?? 2000,
-    },
-    keep: readKeep(environment, declared?.keep ?? {}, file.keep ?? {}),
+    permissions: readSetting(permissions, environment, file.permissions),
+    keep: read(keep, declared?.keep, file.keep),
     publish: readPublish(declared?.publish ?? file.publish ?? { kind: 'folder' }, { allowHttp, findProxy }),
     destinations: Object.keys(destinations),
     destination: (wanted) => {
@@ -186,10 +144,9 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
       isGiven: givenExtensions !== undefined,
     },
     home: readHome(flags.home, declared?.home ?? file.home, destinations),
-    resources: readSelection(file.resources, declared?.resources),
+    resources: read(resources, declared?.resources, file.resources),
     domains: { ...file.domains, ...declared?.domains },
-    rereads: setting('rereadRequests', 'SIGHTLINE_REREAD_REQUESTS', toWholeNumber) ?? REREADS,
-    probes: readProbes(environment, declared?.calibration?.probes ?? file.calibration?.probes),
+    probes: read(calibration, declared?.calibration, file.calibration).probes,
     conventions: { ...file.conventions, ...declared?.conventions },
     jobs: { ...file.jobs, ...declared?.jobs },
     notify: () => readNotify(declared?.notify ?? file.notify ?? [], environment, folder, { allowHttp, findProxy }),
@@ -202,7 +159,7 @@ export function loadConfig({ flags, environment, folder, file: read, isNew }: Co
         baseUrl: url,
         proxy: findProxy(new URL(url)),
         key: checkKey(variable, readSecret(variable, environment, folder)),
-        keyHeader: setting('keyHeader', 'SIGHTLINE_KEY_HEADER', lowerCase) ?? 'authorization',
+        keyHeader: settings.keyHeader,
       };
     },
   };
@@ -223,7 +180,7 @@ export function dataFolderOf({ flags, environment, folder, file }: ConfigSources
  * @throws `config_invalid`
  */
 export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
-  return readPermissions(environment, readConfigFile(folder)) === 'group' ? 0o027 : 0o077;
+  return readSetting(permissions, environment, readConfigFile(folder).permissions) === 'group' ? 0o027 : 0o077;
 }
 
 /**
@@ -239,49 +196,41 @@ export function loadRunnerSettings({ environment, folder }: Omit<ConfigSources, 
  * @throws `config_invalid`
  */
 export function loadOAuthSettings({ environment, folder }: Omit<ConfigSources, 'flags'>): OAuthSettings | null {
-  const variables = { issuer: 'SIGHTLINE_OAUTH_ISSUER', resource: 'SIGHTLINE_OAUTH_RESOURCE' };
-  return readOAuth(readConfigFile(folder).oauth, environment, variables);
+  return readOAuth(readConfigFile(folder).oauth, environment);
 }
 
-function readPermissions(environment: ConfigSources['environment'], file: FileConfig): WorkspaceConfig['permissions'] {
-  const text = nonEmpty(environment['SIGHTLINE_PERMISSIONS']);
-  if (text === undefined) return file.permissions ?? 'private';
-  const parsed = permissions.safeParse(text);
-  if (!parsed.success) throw invalid('SIGHTLINE_PERMISSIONS', text, allowedOf(permissions));
-  return parsed.data;
-}
-
-function readKeep(
+function readGroup<Group extends SettingGroup>(
+  group: Group,
   environment: ConfigSources['environment'],
-  declared: z.infer<typeof keep>,
-  common: z.infer<typeof keep>,
-): WorkspaceConfig['keep'] {
-  const read = (variable: string, period: keyof typeof KEEP): number => {
-    const text = nonEmpty(environment[variable]);
-    if (text === undefined) return declared[period] ?? common[period] ?? KEEP[period];
-    const parsed = snapshots.safeParse(toWholeNumber(text));
-    if (!parsed.success) throw invalid(variable, text, allowedOf(snapshots));
-    return parsed.data;
-  };
-  return {
-    daily: read('SIGHTLINE_KEEP_DAILY', 'daily'),
-    weekly: read('SIGHTLINE_KEEP_WEEKLY', 'weekly'),
-    monthly: read('SIGHTLINE_KEEP_MONTHLY', 'monthly'),
-  };
+  own: GivenOf<Group>,
+  ofAll: GivenOf<Group>,
+): SettingsOf<Group> {
+  const read = Object.entries(group).map(([key, schema]) => [
+    key,
+    readSetting(schema, environment, own[key] ?? ofAll[key]),
+  ]);
+  return Object.fromEntries(read) as SettingsOf<Group>;
 }
 
-function readSelection(ofAll: FileConfig['resources'], own: FileConfig['resources']): ResourceSelection {
-  const requests = own?.requests ?? ofAll?.requests ?? GENERIC_REQUESTS;
-  const endpoints = own?.endpoints ?? ofAll?.endpoints ?? ENDPOINTS;
-  return { include: own?.include ?? ofAll?.include, exclude: own?.exclude ?? ofAll?.exclude, requests, endpoints };
+// Returns a setting: the value of its variable, the given value of the file, or its default.
+function readSetting<Value>(
+  schema: z.ZodType<Value>,
+  environment: ConfigSources['environment'],
+  given: Value,
+): NonNullable<Value> {
+  const { variable, preset } = noteOf(schema);
+  const text = variable === undefined ? undefined : nonEmpty(environment[variable]);
+  if (variable === undefined || text === undefined) return (given ?? preset) as NonNullable<Value>;
+  const parsed = schema.safeParse(fromText(schema, text));
+  if (!parsed.success) throw invalid(variable, text, allowedOf(schema));
+  return parsed.data as NonNullable<Value>;
 }
 
-function readProbes(environment: ConfigSources['environment'], configured: number = PROBES): number {
-  const text = nonEmpty(environment['SIGHTLINE_CALIBRATION_PROBES']);
-  if (text === undefined) return configured;
-  const parsed = probes.safeParse(toWholeNumber(text));
-  if (!parsed.success) throw invalid('SIGHTLINE_CALIBRATION_PROBES', text, allowedOf(probes));
-  return parsed.data;
+// `Number()` is too lenient: `Number(' ') === 0`.
+function fromText(schema: z.ZodType, text: string): unknown {
+  if (isWrapper(schema)) return fromText(schema.unwrap() as z.ZodType, text);
+  if (schema instanceof z.ZodNumber) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return text.toLowerCase();
 }
 
 // DuckDB parses the text after a question mark as parameters and writes its WAL to another path.
@@ -313,15 +262,6 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
     throw invalid(name, value, `${allowedOf(baseUrl)}, without a query or fragment`);
   }
   return url.href.replace(/\/+$/, '');
-}
-
-// `Number()` is too lenient: `Number(' ') === 0`.
-function toWholeNumber(text: string): number {
-  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
-}
-
-function lowerCase(text: string): string {
-  return text.toLowerCase();
 }
 
 // Iceberg is left out: a transaction of it has no two tables.

@@ -41,20 +41,24 @@ export type CatalogAccess =
       readonly scope: string | null;
     };
 
-const urlVariable = variableName('the name of the environment variable with the URL');
+const urlVariable = variableName('the name of the environment variable with the URL').meta({
+  about: 'postgres: the variable with the URL; ducklake: that of a catalog in PostgreSQL',
+});
 // DuckDB parses the rest of a path with a question mark as parameters.
 const path = z
   .string()
   .min(1)
   .max(1024)
   .regex(/^[^?]*$/)
-  .describe('the path of a file, without "?"');
+  .describe('the path of a file, without "?"')
+  .meta({ about: 'sqlite, duckdb: the file; ducklake: the SQLite file with the catalog' });
 const data = z
   .string()
   .min(1)
   .max(1024)
   .regex(/^[^?:]*$/)
-  .describe('the path of a folder, without "?" and ":"');
+  .describe('the path of a folder, without "?" and ":"')
+  .meta({ about: 'ducklake: the folder of the Parquet files' });
 
 const CATALOG = 'an Iceberg REST catalog';
 const TOKENS = 'a server that returns tokens of OAuth 2';
@@ -66,10 +70,15 @@ const printable = z
 const schemaPerWorkspace = z
   .boolean()
   .optional()
-  .describe('true for a schema for each workspace, or false for one schema with a column for the workspace');
+  .describe('true for a schema for each workspace, or false for one schema with a column for the workspace')
+  .meta({ about: 'whether each workspace has tables of its own; not for sqlite', preset: false });
 
 const destination = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('postgres'), urlVariable, schemaPerWorkspace }),
+  z.strictObject({
+    kind: z.literal('postgres').meta({ about: 'the kind of database' }),
+    urlVariable,
+    schemaPerWorkspace,
+  }),
   z.strictObject({
     kind: z.literal('ducklake'),
     data,
@@ -81,12 +90,25 @@ const destination = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('duckdb'), path, schemaPerWorkspace }),
   z.strictObject({
     kind: z.literal('iceberg'),
-    url: z.string().describe(`the https URL of ${CATALOG}`),
-    warehouse: printable.optional(),
-    tokenVariable: variableName('the name of the environment variable with the token').optional(),
-    credentialVariable: variableName('the name of the environment variable with <client ID>:<secret>').optional(),
-    tokenUrl: z.string().describe(`the https URL of ${TOKENS}`).optional(),
-    scope: printable.optional(),
+    url: z
+      .string()
+      .describe(`the https URL of ${CATALOG}`)
+      .meta({ about: 'iceberg: the catalog, to which /v1/config is added' }),
+    warehouse: printable.optional().meta({ about: 'iceberg: the warehouse', preset: 'the only one of the catalog' }),
+    tokenVariable: variableName('the name of the environment variable with the token')
+      .optional()
+      .meta({ about: 'iceberg: the variable with a bearer token' }),
+    credentialVariable: variableName('the name of the environment variable with <client ID>:<secret>')
+      .optional()
+      .meta({ about: 'iceberg, instead: the variable with the client of OAuth 2 that requests and renews tokens' }),
+    tokenUrl: z
+      .string()
+      .describe(`the https URL of ${TOKENS}`)
+      .optional()
+      .meta({ about: 'iceberg, with credentialVariable: where tokens are requested', preset: '<url>/v1/oauth/tokens' }),
+    scope: printable
+      .optional()
+      .meta({ about: 'iceberg, with credentialVariable: the scope of tokens', preset: 'PRINCIPAL_ROLE:ALL' }),
     schemaPerWorkspace,
   }),
 ]);

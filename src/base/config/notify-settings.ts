@@ -54,17 +54,37 @@ const mailAddress = z
 export const notifySchema = z
   .array(
     z.strictObject({
-      urlVariable: variableName('the name of the environment variable with the URL'),
-      format: z.enum(NOTIFY_FORMATS).optional(),
-      secretVariable: variableName('the name of the environment variable with the secret').optional(),
-      events: z.array(z.enum(NOTIFY_EVENTS)).min(1).optional(),
-      staleHours: z.number().positive().max(8_784).describe('a number of hours above 0, at most 8784').optional(),
-      to: z.array(mailAddress).min(1).max(50).optional(),
-      from: mailAddress.optional(),
+      urlVariable: variableName('the name of the environment variable with the URL').meta({
+        about:
+          'the variable with the secret address: https, or http on loopback; for e-mail smtps://USER:PASSWORD@HOST, or smtp://…:587 with STARTTLS',
+      }),
+      format: z.enum(NOTIFY_FORMATS).optional().meta({
+        about: 'the form of the messages; teams is a workflow "When a Teams webhook request is received"',
+        preset: 'json',
+      }),
+      secretVariable: variableName('the name of the environment variable with the secret').optional().meta({
+        about: 'the variable with the signing secret: whsec_ and base64, or any text; at least 16 bytes',
+        preset: 'messages are not signed',
+      }),
+      events: z
+        .array(z.enum(NOTIFY_EVENTS))
+        .min(1)
+        .optional()
+        .meta({ about: 'the events that are sent', preset: 'all' }),
+      staleHours: z
+        .number()
+        .positive()
+        .max(8_784)
+        .describe('a number of hours above 0, at most 8784')
+        .optional()
+        .meta({ about: 'the age of the data from which they are stale', preset: STALE_HOURS }),
+      to: z.array(mailAddress).min(1).max(50).optional().meta({ about: 'receivers, only for e-mail' }),
+      from: mailAddress.optional().meta({ about: 'the sender, only for e-mail' }),
       link: z
         .url({ protocol: /^https?$/ })
         .describe('the http or https address of the data pages, to which messages link')
-        .optional(),
+        .optional()
+        .meta({ about: 'the address of the data pages, to which messages for people link' }),
     }),
   )
   .max(20);

@@ -3,7 +3,7 @@ import { SightlineError } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { type FindProxy, readProxies } from '../proxies.ts';
 import { isPrivateWay } from './notify-settings.ts';
-import { allowedOf } from './setting-schema.ts';
+import { allowedOf, noteOf } from './setting-schema.ts';
 import { workspaceName } from './shared-schemas.ts';
 
 /** Signature algorithms of access tokens. All are asymmetric: with HS256, anyone who knows the public key could sign. */
@@ -66,55 +66,86 @@ export const oauthSchema = z.strictObject({
     .describe(
       'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback; no link-local address',
     )
-    .optional(),
+    .optional()
+    .meta({ about: 'the authorization server', variable: 'SIGHTLINE_OAUTH_ISSUER' }),
   resource: z
     .string()
     .describe(
       'the public https URL of the MCP endpoint, such as https://data.example.com/v1/mcp, without a query or fragment; http only on loopback',
     )
-    .optional(),
+    .optional()
+    .meta({
+      about: 'the MCP endpoint: the value of the aud claim that tokens need',
+      variable: 'SIGHTLINE_OAUTH_RESOURCE',
+    }),
   audiences: z
     .array(z.string().min(1).max(512))
     .max(10)
     .describe('a list of at most 10 more accepted values of the aud claim')
-    .optional(),
+    .optional()
+    .meta({ about: 'other accepted values of the aud claim', preset: 'none' }),
   jwksUri: z
     .string()
     .describe('the https URL of the key set of the issuer; http only on loopback; no link-local address')
-    .optional(),
-  scopes: scopes.min(1).describe('a list of 1 to 20 scopes, such as sightline:read').optional(),
-  profile: z.enum(TOKEN_PROFILES).optional(),
-  algorithms: z.array(z.enum(ALGORITHMS)).min(1).optional(),
-  clockSkewSeconds: z.int().min(0).max(300).describe('a whole number of seconds from 0 to 300').optional(),
-  workspaceClaim: claimName.describe('the name of the claim with the name of the workspace').optional(),
+    .optional()
+    .meta({ about: "the issuer's keys", preset: "from the issuer's metadata" }),
+  scopes: scopes
+    .min(1)
+    .describe('a list of 1 to 20 scopes, such as sightline:read')
+    .optional()
+    .meta({ about: 'scopes that every token needs; clients ask for them', preset: SCOPES }),
+  profile: z
+    .enum(TOKEN_PROFILES)
+    .optional()
+    .meta({ about: 'the form of the tokens: as RFC 9068 requires, or any signed JWT', preset: TOKEN_PROFILES[0] }),
+  algorithms: z
+    .array(z.enum(ALGORITHMS))
+    .min(1)
+    .optional()
+    .meta({ about: 'the allowed signature algorithms', preset: 'all' }),
+  clockSkewSeconds: z
+    .int()
+    .min(0)
+    .max(300)
+    .describe('a whole number of seconds from 0 to 300')
+    .optional()
+    .meta({ about: 'the tolerance for exp, nbf and iat', preset: CLOCK_SKEW_SECONDS }),
+  workspaceClaim: claimName
+    .describe('the name of the claim with the name of the workspace')
+    .optional()
+    .meta({ about: 'the claim that names the workspace of a token, or a list of them' }),
   grants: z
     .array(
       z.strictObject({
-        workspace: workspaceName,
-        scopes: scopes.describe('a list of at most 20 scopes').optional(),
+        workspace: workspaceName.meta({ about: 'the workspace that the grant opens' }),
+        scopes: scopes
+          .describe('a list of at most 20 scopes')
+          .optional()
+          .meta({ about: 'scopes that the token needs too' }),
         claims: z
           .custom<Grant['claims']>(isClaims)
           .describe('an object with the value of each claim: a text, a number, true or false')
-          .optional(),
+          .optional()
+          .meta({ about: 'claims that the token needs: each is the value, or a list with it' }),
       }),
     )
     .max(1_000)
-    .optional(),
+    .optional()
+    .meta({ about: 'workspaces by scopes and claims', preset: 'none' }),
 });
 
 /**
- * Resolves the `oauth` setting with environment and defaults; null if nothing is set. `variables` are the names of those that
- * override the issuer and the resource.
+ * Resolves the `oauth` setting with environment and defaults; null if nothing is set.
  * @throws `config_invalid` with the setting and its allowed values
  */
 export function readOAuth(
   given: z.infer<typeof oauthSchema> = {},
   environment: Readonly<Record<string, string | undefined>>,
-  variables: Readonly<Record<'issuer' | 'resource', string>>,
 ): OAuthSettings | null {
   const read = (member: 'issuer' | 'resource'): [name: string, text: string | undefined] => {
-    const text = environment[variables[member]];
-    return text === undefined || text === '' ? [`oauth.${member}`, given[member]] : [variables[member], text];
+    const variable = noteOf(oauthSchema.shape[member]).variable ?? '';
+    const text = environment[variable];
+    return text === undefined || text === '' ? [`oauth.${member}`, given[member]] : [variable, text];
   };
   const [issuerName, issuer] = read('issuer');
   const [resourceName, resource] = read('resource');
@@ -144,7 +175,7 @@ export function readOAuth(
     jwksUri: given.jwksUri === undefined ? null : readUrl('oauth.jwksUri', given.jwksUri, allowed('jwksUri'), true),
     findProxy: readProxies(environment),
     scopes: given.scopes ?? SCOPES,
-    profile: given.profile ?? 'rfc9068',
+    profile: given.profile ?? TOKEN_PROFILES[0],
     algorithms: given.algorithms ?? ALGORITHMS,
     clockSkewSeconds: given.clockSkewSeconds ?? CLOCK_SKEW_SECONDS,
     workspaceClaim: given.workspaceClaim ?? null,

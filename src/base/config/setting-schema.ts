@@ -2,6 +2,23 @@ import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 
 /**
+ * What the metadata of a setting's schema say besides its allowed values. `sightline help --settings` prints them.
+ * `about` is its meaning, `variable` the environment variable that overrides the file, and `preset` the value without both, or
+ * words for it.
+ */
+interface SettingNote {
+  readonly about?: string;
+  readonly variable?: string;
+  readonly preset?: unknown;
+}
+
+/** Returns the note of a setting. */
+export function noteOf(schema: z.ZodType): SettingNote {
+  const inner = schema instanceof z.ZodUnion ? schema.options[0] : isWrapper(schema) ? schema.unwrap() : null;
+  return { ...(inner === null ? {} : noteOf(inner as z.ZodType)), ...(schema.meta() as SettingNote | undefined) };
+}
+
+/**
  * Returns the allowed values of a setting in words, for error messages: the description of its schema or, without one, a text
  * derived from the type of the schema.
  */
@@ -64,7 +81,7 @@ function ofKind(schema: z.ZodType, value: unknown): z.ZodType {
 }
 
 /** Returns the schema at a path. Elements of a list of plain values have the schema of the list; unknown steps end the path. */
-function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z.ZodType {
+export function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z.ZodType {
   if (step === undefined) return schema;
   if (isWrapper(schema)) return schemaAt(schema.unwrap() as z.ZodType, [step, ...rest]);
   if (schema instanceof z.ZodArray) {
@@ -72,13 +89,14 @@ function schemaAt(schema: z.ZodType, [step, ...rest]: readonly PropertyKey[]): z
     return membersOf(element).length === 0 ? schema : schemaAt(element, rest);
   }
   if (schema instanceof z.ZodRecord) return schemaAt(schema.valueType as z.ZodType, rest);
-  const inner = shapesOf(schema).flatMap((shape) => (Object.hasOwn(shape, step) ? [shape[step] as z.ZodType] : []));
+  const all = shapesOf(schema).flatMap((shape) => (Object.hasOwn(shape, step) ? [shape[step] as z.ZodType] : []));
+  const inner = [...new Set(all)];
   const [first] = inner;
   return first === undefined ? schema : schemaAt(inner.length === 1 ? first : z.union(inner), rest);
 }
 
 /** Returns the names of an object's members; for a union of objects, the members of each. */
-function membersOf(schema: z.ZodType): string[] {
+export function membersOf(schema: z.ZodType): string[] {
   if (isWrapper(schema)) return membersOf(schema.unwrap() as z.ZodType);
   return [...new Set(shapesOf(schema).flatMap(Object.keys))];
 }
@@ -90,8 +108,9 @@ function shapesOf(schema: z.ZodType): Shape[] {
   return schema instanceof z.ZodUnion ? schema.options.flatMap((option) => shapesOf(option as z.ZodType)) : [];
 }
 
-function isWrapper(schema: z.ZodType): schema is z.ZodOptional | z.ZodNullable | z.ZodReadonly {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly;
+/** True for a schema that only says that a value may be absent, null or unchangeable. */
+export function isWrapper(schema: z.ZodType): schema is z.ZodOptional | z.ZodNullable | z.ZodReadonly | z.ZodDefault {
+  return [z.ZodOptional, z.ZodNullable, z.ZodReadonly, z.ZodDefault].some((kind) => schema instanceof kind);
 }
 
 function rangeOf({ minValue, maxValue }: z.ZodNumber): string {

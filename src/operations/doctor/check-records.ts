@@ -17,7 +17,7 @@ const MEGABYTE = 1_000_000;
 const RAW_SLACK = 1.25;
 /** Checks that the stored raw pages do not exceed the size limit. */
 export async function checkRawPages({ context, layout }: CheckContext): Promise<Finding[]> {
-  const { days, megabytes: most } = context.config.raw;
+  const { rawDays: days, rawMegabytes: most } = context.config;
   const files = await listRawFiles(layout.raw);
   const bytes = files.reduce((sum, { name }) => sum + statSync(join(layout.raw, name)).size, 0);
   const message = `pages take ${megabytes(bytes)}, in ${counted(files.length, 'file')}`;

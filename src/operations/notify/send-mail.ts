@@ -44,8 +44,8 @@ export function mailSender(
       return { ...answered(response), isDelivered: true, mayRetry: false };
     } catch (thrown) {
       if (signal.aborted) return unanswered('had not answered when the command was stopped');
-      if (deadline.aborted) return unanswered(`did not answer within ${timeoutMs / 1000} s`);
-      const { responseCode, response = '', message } = thrown as SmtpError;
+      const { code, responseCode, response = '', message } = thrown as SmtpError;
+      if (deadline.aborted || code === 'ETIMEDOUT') return unanswered(`did not answer within ${timeoutMs / 1000} s`);
       if (responseCode === undefined) return unanswered(`could not be reached (${excerpt(message)})`);
       // https://www.rfc-editor.org/rfc/rfc5321#section-4.2.1: 4yz is transient, 5yz permanent.
       return { ...answered(response), isDelivered: false, mayRetry: responseCode < 500 };
@@ -68,7 +68,7 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   });
 }
 
-interface SmtpError extends Error {
+interface SmtpError extends NodeJS.ErrnoException {
   readonly responseCode?: number;
   readonly response?: string;
 }

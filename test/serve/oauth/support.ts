@@ -77,7 +77,7 @@ export async function startIssuer(path = '', closeLater: CloseLater = onTestFini
 
 /** Resolves settings as in the configuration file. */
 export function settingsOf(given: Record<string, unknown>): OAuthSettings {
-  const settings = readOAuth(oauthSchema.parse(given), {}, { issuer: '', resource: '' });
+  const settings = readOAuth(oauthSchema.parse(given), {});
   if (settings === null) throw new Error('no issuer is set');
   return settings;
 }

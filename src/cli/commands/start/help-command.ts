@@ -11,18 +11,21 @@ export const help = defineCommand({
   options: {
     schema: flag('print the JSON Schema of what the command prints with --json'),
     errors: flag('list the error codes, with exit code, HTTP status and cause'),
+    settings: flag('list the settings, with variable, allowed values and default'),
   },
   examples: [
     ['sightline help state reset', 'show the options of `state reset`'],
     ['sightline help sync --schema', 'print the JSON Schema of `sync --json`'],
   ],
-  run: async ({ words, schema, errors, ...unread }, begin) => {
+  run: async ({ words, schema, errors, settings, ...unread }, begin) => {
     const { parse, programFor } = begin(unread);
-    if (errors && (schema || words.length > 0)) {
-      throw new SightlineError('usage', '--errors cannot be combined with --schema or a command');
+    if ((errors || settings) && (schema || words.length > 0 || errors === settings)) {
+      const flags = errors ? ['--errors', '--settings'] : ['--settings', '--errors'];
+      throw new SightlineError('usage', `${flags[0]} cannot be combined with --schema, ${flags[1]} or a command`);
     }
-    if (errors) {
-      printData(errorList());
+    if (errors || settings) {
+      const { settingList } = await import('../../../base/config/setting-list.ts');
+      printData(errors ? errorList() : settingList());
       return EXIT.done;
     }
     let command: Command = await programFor(words);
