@@ -177,17 +177,17 @@ async function plantMarks({ warehouse, query }: Mirror, hosts: Map<string, Hosts
     { brand: null, kind: 'domain', id: 'video.example', value: rival['name'] },
     { brand: first, kind: 'domain', id: 'www.Reviews.example', value: 'other' },
     { brand: second, kind: 'domain', id: 'forum.example', value: 'forum' },
-    { brand: second, kind: 'domain', id: 'coffee.example', value: 'ours' },
+    { brand: first, kind: 'domain', id: 'coffee.example', value: 'ours' },
     { brand: second, kind: 'domain', id: 'shop.example', value: rival['id'] },
     { brand: first, kind: 'source_gap', id: 'forum.example', value: 'done' },
   ];
   const of = (owner: string, competitor: string | null = null) => ({ owner, competitor_id: competitor });
   hosts.get(first)?.said.set('reviews.example', of('third party'));
+  hosts.get(first)?.said.set('coffee.example', of('owned'));
   for (const [host, said] of Object.entries({
     'reviews.example': of('press'),
     'video.example': of('competitor', rival['id']),
     'forum.example': of('forum'),
-    'coffee.example': of('owned'),
     'shop.example': of('competitor', rival['id']),
   }))
     hosts.get(second)?.said.set(host, said);
@@ -242,8 +242,19 @@ test('every mart holds what counting the rows of the warehouse gives, attached u
   await run(`INSERT INTO response_competitors SELECT * REPLACE (ordinal + 100 AS ordinal, position + 5 AS position)
     FROM response_competitors WHERE _deleted_at IS NULL AND ordinal = 0`);
   await run(`INSERT INTO sync.shapes VALUES ('responses', 'repeats in competitors', 'true')`);
+  // A mark makes the site of the second brand known.
+  const [, second] = [...hosts.keys()];
+  expect(held.brands.find(({ id }) => id === second)?.['website_url']).toBeNull();
+  const ours = [{ brand: second, kind: 'domain', id: 'coffee.example', value: 'ours' }];
+  await storeMarks(mirror.warehouse().database, JSON.stringify(ours), false);
   await publishAnalytics(mirror.warehouse().database, mirror.copy);
   const repeated = await readPublished(mirror);
+  for (const name of ['mentioned_x_cited', 'brand_changes']) {
+    const rows = (await repeated.all(`${MART_SCHEMA}.${name}`)).filter(
+      ({ brand_id, measure = 'owned_citations' }) => brand_id === second && measure === 'owned_citations',
+    );
+    expect(rows.length, name).toBeGreaterThan(0);
+  }
   const { fct_entity_mention, mentions_daily, share_of_voice } = answers as Record<string, Row[]>;
   const same = { fct_entity_mention, mentions_daily, share_of_voice } as Record<string, Row[]>;
   expect((await repeated.rows('response_competitors')).length).toBeGreaterThan(

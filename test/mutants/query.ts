@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/metrics/marts/brand_changes.sql',
-    from: ' AND b.host IS NOT NULL',
+    from: ' AND b.has_sites',
     to: '',
     tests: MARTS,
   },

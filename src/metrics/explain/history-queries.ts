@@ -1,5 +1,3 @@
-import { formulas } from '../marts/formulas.ts';
-
 /** Kinds of changes, in the order in which changes of the same time are listed. */
 export const CHANGE_KINDS = [
   'prompt_lost',
@@ -60,8 +58,8 @@ const queries: readonly string[] = [
      SELECT brand_id, domain, min(epoch_ms(created_at)) AS first FROM mart.fct_citation
      WHERE domain IS NOT NULL AND ${inBrands()} GROUP BY brand_id, domain HAVING first >= $1
    ) f ON f.brand_id = c.brand_id AND f.domain = c.domain
-   JOIN mart.dim_brand b ON b.brand_id = c.brand_id
-   WHERE ${since('c.created_at')} AND (b.host IS NULL OR NOT ${formulas.is_at_host(formulas.host_of_domain('c.domain'), 'b.host')})
+   JOIN mart.dim_domain d ON d.brand_id = c.brand_id AND d.domain = c.domain AND d.owner <> 'owned'
+   WHERE ${since('c.created_at')}
      AND c.brand_id IN (SELECT brand_id FROM mart.fct_response GROUP BY brand_id HAVING min(epoch_ms(created_at)) < $1)
    GROUP BY c.brand_id, c.domain HAVING responses >= ${CITING_LEAST}`,
   `SELECT 'alert', epoch_ms(detected_at), brand_id, headline, type, NULL, previous, current, ${id('alertId', 'alert_id')}

@@ -93,7 +93,7 @@ export const exportedDatasets: readonly ExportedDataset[] = [
     sql: `SELECT r.response_id, r.brand_id, r.prompt_id, r.engine, r.day,
   r.brand_mentioned AS mentioned, r.brand_position AS position,
   ${labelColumns()}, p.place AS first_place,
-  coalesce(v.voices, 0) AS voices, b.host IS NOT NULL AS has_host,
+  coalesce(v.voices, 0) AS voices, b.has_sites,
   coalesce(c.citations, 0) AS citations, coalesce(c.named_citations, 0) AS named_citations,
   coalesce(c.own_citations, 0) AS own_citations
 FROM mart.fct_response r
@@ -112,7 +112,7 @@ LEFT JOIN (
     columns: [
       ...responseColumns(),
       ...mentionColumns(),
-      summand('has_host', 'Whether the website of the brand is known.'),
+      summand('has_sites', 'Whether a site of the brand is known.'),
       summand('citations', 'Pages that the response cites.'),
       summand('named_citations', 'Citations that name a domain.'),
       summand('own_citations', "Citations of the brand's pages."),

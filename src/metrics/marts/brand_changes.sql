@@ -12,7 +12,7 @@
 --   confidence limits about effect measures, Statistics in Medicine 27:1693-1702.
 -- column brand_id UUID: The brand.
 -- column measure VARCHAR: visibility, share_of_voice, position (mean position when mentioned), net_sentiment (from -1 to
---   1), or owned_citations (share of citations of the brand's own pages; only for brands with a known website).
+--   1), or owned_citations (share of citations of the brand's own pages; only for brands with a known site).
 -- column before_responses BIGINT: Responses with data on the measure in the period before.
 -- column before_part DOUBLE: Mentions of the brand, sum of its positions, positive less negative mentions, or citations
 --   of its pages.
@@ -55,7 +55,7 @@ WITH spans AS MATERIALIZED (
   SELECT c.brand_id, c.day >= p.recent_from AS is_recent, 'owned_citations', count(d.domain), count(*)
   FROM mart.fct_citation c
   JOIN spans p ON p.brand_id = c.brand_id AND c.day BETWEEN p.before_from AND p.anchor_day
-  JOIN mart.dim_brand b ON b.brand_id = c.brand_id AND b.host IS NOT NULL
+  JOIN mart.dim_brand b ON b.brand_id = c.brand_id AND b.has_sites
   LEFT JOIN owned d ON d.brand_id = c.brand_id AND d.domain = c.domain
   WHERE c.domain IS NOT NULL
   GROUP BY c.brand_id, is_recent, c.response_id

@@ -9,9 +9,9 @@ WITH live AS (
   SELECT unnest(from_json(coalesce(getvariable('sightline_marks'), '[]'),
     '[{"brand": "UUID", "kind": "VARCHAR", "id": "VARCHAR", "value": "VARCHAR"}]'), recursive := true)
 )
-SELECT b.brand_id, l.kind, l.id, l.value, l.brand IS NULL AS is_setting
+SELECT b.id AS brand_id, l.kind, l.id, l.value, l.brand IS NULL AS is_setting
 FROM live l
-JOIN mart.dim_brand b ON b.brand_id = coalesce(l.brand, b.brand_id)
+JOIN main.brands b ON b.id = coalesce(l.brand, b.id) AND b._deleted_at IS NULL
 UNION ALL
 SELECT brand_id, kind, id, value, is_setting
 FROM sync.marks

@@ -1,5 +1,5 @@
 -- Mention rate of responses with and without citations of the brand's own pages, by month: one row per brand, month and
--- engine, and one over all engines; only brands with a known website. Filter by scope before summing.
+-- engine, and one over all engines; only brands with a known site. Filter by scope before summing.
 -- formula: mention_rate_cited = mentioned_and_cited / (mentioned_and_cited + cited_only), mention_rate_not_cited =
 --   mentioned_only / (mentioned_only + neither).
 -- column brand_id UUID: The brand.
@@ -29,7 +29,7 @@ WITH owned AS MATERIALIZED (
   SELECT d.brand_id, CAST(date_trunc('month', d.day) AS DATE) AS month, d.engine, d.responses, d.mentions,
     coalesce(c.citing, 0) AS citing, coalesce(c.together, 0) AS together
   FROM mart.answers_daily d
-  JOIN mart.dim_brand b ON b.brand_id = d.brand_id AND b.host IS NOT NULL
+  JOIN mart.dim_brand b ON b.brand_id = d.brand_id AND b.has_sites
   LEFT JOIN citing c ON c.brand_id = d.brand_id AND c.day = d.day AND c.engine IS NOT DISTINCT FROM d.engine
 ), scoped AS (
   SELECT

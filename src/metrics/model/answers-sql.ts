@@ -81,9 +81,7 @@ export function answerCtes(request: CellRequest, areUnits = false): string[] {
           ...(needsOwn ? ['coalesce(c.own_citations, 0) AS own_citations'] : []),
         ]
       : []),
-    ...(reads('has_host')
-      ? ['s.brand_id IN (SELECT brand_id FROM mart.dim_brand WHERE host IS NOT NULL) AS has_host']
-      : []),
+    ...(reads('has_sites') ? ['s.brand_id IN (SELECT brand_id FROM mart.dim_brand WHERE has_sites) AS has_sites'] : []),
     ...(grain === null ? [] : [`CAST(date_trunc(${literal(grain)}, ${alignedDay(scope)}) AS DATE) AS period`]),
     ...unitDimensions(groupBy)
       .filter(({ key }) => key !== 'brand_id')

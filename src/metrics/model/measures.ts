@@ -250,7 +250,7 @@ export const measures: readonly Measure[] = [
     ...onResponses,
     name: 'owned_citations',
     label: 'Own citations',
-    about: "Share of citations of the brand's own pages. Null for a brand without a known website.",
+    about: "Share of citations of the brand's own pages. Null for a brand without a known site.",
     formula: 'citations of domains that the brand owns (mart.dim_domain) / citations that name a domain',
     numerator: "citations of the brand's pages",
     denominator: 'citations that name a domain',
@@ -260,8 +260,8 @@ export const measures: readonly Measure[] = [
     dimensions: ofResponse,
     sums: {
       response: {
-        y: 'CASE WHEN has_host AND named_citations > 0 THEN own_citations END',
-        x: 'CASE WHEN has_host THEN nullif(named_citations, 0) END',
+        y: 'CASE WHEN has_sites AND named_citations > 0 THEN own_citations END',
+        x: 'CASE WHEN has_sites THEN nullif(named_citations, 0) END',
       },
     },
   },

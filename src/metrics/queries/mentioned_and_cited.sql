@@ -1,5 +1,5 @@
--- Mention rate of responses with and without citations of own pages: one row for the brand or a competitor; none if the API reports no
--- website for it.
+-- Mention rate of responses with and without citations of own pages: one row for the brand or a competitor; none if no
+-- site of it is known.
 -- formula: as in mart.mentioned_x_cited. The bounds are Wilson's score interval (95 %).
 -- parameter competitor_id UUID null: The competitor; null for the brand.
 -- column responses BIGINT: Selected responses; the four counts that follow add up to it.
@@ -14,9 +14,9 @@
 -- column rate_not_cited_lower DOUBLE: Lower bound.
 -- column rate_not_cited_upper DOUBLE: Upper bound.
 WITH known AS (
-  SELECT 1 FROM mart.dim_brand WHERE brand_id = $brand AND host IS NOT NULL AND $competitor_id IS NULL
+  SELECT 1 FROM mart.dim_brand WHERE brand_id = $brand AND has_sites AND $competitor_id IS NULL
   UNION ALL
-  SELECT 1 FROM mart.dim_competitor WHERE brand_id = $brand AND host IS NOT NULL AND competitor_id = $competitor_id
+  SELECT 1 FROM mart.dim_competitor WHERE brand_id = $brand AND has_sites AND competitor_id = $competitor_id
 ), own AS (
   SELECT domain FROM cited_owners
   WHERE brand_id = $brand AND CASE WHEN $competitor_id IS NULL THEN owner = 'owned' ELSE competitor_id = $competitor_id END

@@ -20,7 +20,10 @@ export async function expectedDimensions(
     dim_engine: await engines(held),
     dim_competitor: held.competitors.map(({ brand_id, id, name }) => {
       const own = rivals.find(({ competitor_id }) => competitor_id === id)?.own ?? [];
-      return { brand_id, competitor_id: id, name, host: [...own].sort()[0] ?? null };
+      const said = [...(hosts.get(brand_id)?.said.values() ?? [])];
+      const isMarked = said.some(({ competitor_id }) => competitor_id === id);
+      const host = [...own].sort()[0] ?? null;
+      return { brand_id, competitor_id: id, name, host, has_sites: host !== null || isMarked };
     }),
     competitor_host: rivals.flatMap(({ own, ...ids }) => own.map((host) => ({ ...ids, host }))),
     sentiment_label: Object.entries(LABELS).map(([label, known]) => ({ label, ...known })),

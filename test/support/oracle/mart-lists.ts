@@ -7,7 +7,7 @@ export async function expectedLists(held: Held, today: string): Promise<Record<s
   return {
     dim_brand: held.brands.map(({ id, name, website_url, created_at }) => {
       const host = website_url === null ? null : new URL(website_url).host.replace(/^www\./, '');
-      return { brand_id: id, name, website_url, host, created_at };
+      return { brand_id: id, name, website_url, host, has_sites: host !== null, created_at };
     }),
     brand_freshness: await freshness(held, addDays(today, -1)),
     dim_prompt: dimPrompt(held, prompts, await held.all('prompts')),
