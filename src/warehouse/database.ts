@@ -1,20 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  type DuckDBPreparedStatement,
-  type DuckDBValue,
-  LIST,
-  VARCHAR,
-} from '@duckdb/node-api';
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js';
+import type { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
 import { createCommitGroups } from './commit-groups.ts';
+import { duckdb } from './duckdb.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './file/open-files.ts';
-
-// The driver's decoder removes a leading U+FEFF, which belongs to the text.
-(accessors as { textDecoder: unknown }).textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Time to wait for the lock of a process that was just killed. */
 const LOCK_WAIT_MS = 1_500;
@@ -249,7 +239,7 @@ export function bindValue(statement: DuckDBPreparedStatement, index: number, val
   else if (typeof value === 'number') {
     if (Number.isSafeInteger(value)) statement.bindBigInt(index, BigInt(value));
     else statement.bindDouble(index, value);
-  } else statement.bindList(index, value, LIST(VARCHAR));
+  } else statement.bindList(index, value, duckdb.LIST(duckdb.VARCHAR));
 }
 
 /** Settings that keep DuckDB from downloading and loading extensions. */
@@ -266,7 +256,7 @@ async function createInstance(path: string, options: DatabaseOptions): Promise<D
   };
   for (let waitedMs = 0; ; waitedMs += LOCK_POLL_MS) {
     try {
-      return await DuckDBInstance.create(path, settings);
+      return await duckdb.DuckDBInstance.create(path, settings);
     } catch (thrown) {
       const error = toOpenError(path, thrown);
       if (error.code !== 'warehouse_locked' || waitedMs >= LOCK_WAIT_MS) throw error;

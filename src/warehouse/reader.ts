@@ -1,18 +1,6 @@
-import {
-  DuckDBArrayValue,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBListValue,
-  DuckDBMapValue,
-  DuckDBStructValue,
-  DuckDBTimestampMillisecondsValue,
-  DuckDBTimestampNanosecondsValue,
-  DuckDBTimestampSecondsValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  type DuckDBValue,
-} from '@duckdb/node-api';
+import type { DuckDBDecimalValue, DuckDBValue } from '@duckdb/node-api';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
+import { duckdb } from './duckdb.ts';
 import { toReadError } from './errors.ts';
 import { openReadOnly } from './file/read-only.ts';
 
@@ -82,14 +70,15 @@ export function toPlain(value: DuckDBValue): unknown {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
-  if (value instanceof DuckDBDecimalValue) return toExactNumber(value);
-  if (value instanceof DuckDBDateValue) return value.toString();
+  if (value instanceof duckdb.DuckDBDecimalValue) return toExactNumber(value);
+  if (value instanceof duckdb.DuckDBDateValue) return value.toString();
   if (isMoment(value)) return toIsoTime(value);
-  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) return value.items.map(toPlain);
-  if (value instanceof DuckDBStructValue) {
+  if (value instanceof duckdb.DuckDBListValue || value instanceof duckdb.DuckDBArrayValue)
+    return value.items.map(toPlain);
+  if (value instanceof duckdb.DuckDBStructValue) {
     return Object.fromEntries(Object.entries(value.entries).map(([name, inner]) => [name, toPlain(inner)]));
   }
-  if (value instanceof DuckDBMapValue) {
+  if (value instanceof duckdb.DuckDBMapValue) {
     return value.entries.map((entry) => ({ key: toPlain(entry.key), value: toPlain(entry.value) }));
   }
   return value.toString();
@@ -99,7 +88,9 @@ type Moment = Extract<DuckDBValue, { readonly isFinite: boolean }>;
 
 // The binding prints TIMESTAMPTZ in the machine's time zone, so convert it to a UTC timestamp first.
 function toIsoTime(value: Moment): string {
-  const text = (value instanceof DuckDBTimestampTZValue ? new DuckDBTimestampValue(value.micros) : value).toString();
+  const text = (
+    value instanceof duckdb.DuckDBTimestampTZValue ? new duckdb.DuckDBTimestampValue(value.micros) : value
+  ).toString();
   return /^\d{4,}-\d{2}-\d{2} [\d:.]+$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
 }
 
@@ -111,10 +102,10 @@ function toExactNumber(value: DuckDBDecimalValue): number | string {
 
 function isMoment(value: object): value is Moment {
   return (
-    value instanceof DuckDBTimestampValue ||
-    value instanceof DuckDBTimestampTZValue ||
-    value instanceof DuckDBTimestampSecondsValue ||
-    value instanceof DuckDBTimestampMillisecondsValue ||
-    value instanceof DuckDBTimestampNanosecondsValue
+    value instanceof duckdb.DuckDBTimestampValue ||
+    value instanceof duckdb.DuckDBTimestampTZValue ||
+    value instanceof duckdb.DuckDBTimestampSecondsValue ||
+    value instanceof duckdb.DuckDBTimestampMillisecondsValue ||
+    value instanceof duckdb.DuckDBTimestampNanosecondsValue
   );
 }

@@ -1,5 +1,5 @@
-import { DuckDBInstance } from '@duckdb/node-api';
 import { createSession, NO_EXTENSIONS, type ResultRow } from './database.ts';
+import { duckdb } from './duckdb.ts';
 
 /**
  * Settings that return freed memory to the system at once. By default DuckDB keeps several times the memory in use,
@@ -17,7 +17,7 @@ export interface Scratch {
 
 /** Opens an empty in-memory database with one thread. It is independent of the warehouse. */
 export async function openScratch(options: { memoryLimitMb: number; temporaryFolder: string }): Promise<Scratch> {
-  const instance = await DuckDBInstance.create(':memory:', {
+  const instance = await duckdb.DuckDBInstance.create(':memory:', {
     threads: '1',
     memory_limit: `${options.memoryLimitMb}MB`,
     temp_directory: options.temporaryFolder,

@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { NO_EXTENSIONS } from '../database.ts';
+import { duckdb } from '../duckdb.ts';
 import { DamagedFile, toOpenError } from '../errors.ts';
 import { literal } from '../schema.ts';
 import { registerOpen } from './open-files.ts';
@@ -47,7 +48,7 @@ export async function openReadOnly(
   const found = await stat(path).catch(() => null);
   let instance: DuckDBInstance;
   try {
-    instance = await DuckDBInstance.create(path, settings);
+    instance = await duckdb.DuckDBInstance.create(path, settings);
   } catch (thrown) {
     release();
     throw toOpenError(path, thrown);

@@ -1,11 +1,7 @@
-import {
-  type DuckDBConnection,
-  type DuckDBMaterializedResult,
-  type DuckDBPreparedStatement,
-  StatementType,
-} from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
+import { duckdb } from '../duckdb.ts';
 import type { AllowedStatement, Parse } from './allow-statements.ts';
 
 /** Runs a statement. Materializes the complete result, because an interrupted stream looks like a finished one. */
@@ -34,7 +30,7 @@ export async function prepareChecked(
     throw new SightlineError('sql_rejected', `DuckDB found ${extracted.count} statements in one checked statement`);
   }
   const prepared = await extracted.prepare(0);
-  const found = StatementType[prepared.statementType];
+  const found = duckdb.StatementType[prepared.statementType];
   if (found === type && prepared.parameterCount === 0) return prepared;
   const parameter = prepared.parameterCount > 0 ? prepared.parameterName(1) : null;
   prepared.destroySync();
