@@ -94,9 +94,7 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
   return {
     read: async (asked, context, pages = { count: 0 }) => {
       const slice = context.acceptDeletions === true ? { ...asked, guard: null } : asked;
-      // An earlier version may have stored another position than a cursor.
-      const hasCursor = pagesOf(parts.catalogue.get(slice.resource)) !== null;
-      const resume = hasCursor ? resumePoint(slice, context) : null;
+      const resume = resumePoint(slice, context);
       pages.count = resume?.pages ?? 0;
       const rows = context.covered.closed(slice.id)?.rows ?? 0;
       const isStale = resume === null && context.begun.has(slice.id);

@@ -100,30 +100,13 @@ test('a page with too many items is unsupported before its items are read', () =
   });
 });
 
-test('forms of earlier versions keep their cursor, key and columns, and lose other pages and kinds', () => {
-  const field = (kind: string, column: string, more: object = {}) => ({ as: 'column', kind, column, ...more });
-  const fields = {
-    id: field('uuid', 'id'),
-    owner: { as: 'group', fields: { seenAt: field('timestamp', 'owner_seen_at', { epoch: true }) } },
-    date: field('day', 'date'),
-    tags: { as: 'child', table: 'thing_tags', fields: {} },
-  };
-  const columns = [
-    { name: 'id', path: ['id'], kind: 'text' },
-    { name: 'owner_seen_at', path: ['owner', 'seenAt'], kind: 'integer' },
-    { name: 'date', path: ['date'], kind: 'text' },
-  ];
-  const form = { name: 'things', path: '/things', key: ['id'], range: { from: 'from', to: 'to' } };
-  const cursor = { parameter: 'cursor', next: 'nextCursor' };
-  const own = { ...form, columns, day: 'date', pages: cursor };
-  expect(toGenericForm(own)).toBe(own);
-  expect(toGenericForm({ ...form, fields, pages: { kind: 'cursor', ...cursor } })).toEqual(own);
-  const removed = [
-    { kind: 'page', first: 1, parameter: 'page', total: 'total' },
-    { kind: 'offset', parameter: 'offset' },
-    { kind: 'link', next: 'links.next' },
+test('a value without a name and columns is no stored form', () => {
+  const form = formOfEndpoint(endpointWith([]), '/brands', { resources: new Set(), tables: new Set() });
+  expect(toGenericForm(form)).toBe(form);
+  expect([{ ...form, columns: null }, { ...form, name: 1 }, 'form', null].map(toGenericForm)).toEqual([
     null,
-  ];
-  for (const pages of removed) expect(toGenericForm({ ...form, fields, pages })).toEqual({ ...own, pages: null });
-  expect([toGenericForm({ ...form, key: null }), toGenericForm('form')]).toEqual([null, null]);
+    null,
+    null,
+    null,
+  ]);
 });

@@ -370,36 +370,8 @@ function problemOf(form: GenericForm, { body, link, isFirstPage }: SeenResponse)
     : `the list has more items than its only page: ${more}; allowed: a cursor for the next page`;
 }
 
-/**
- * Returns a stored form; null if the value is none. A form of an earlier version has fields with kinds, which become columns, and may
- * have pages without a cursor, which are left out.
- */
+/** Returns a stored form; null if the value is none. */
 export function toGenericForm(value: unknown): GenericForm | null {
-  if (!isRecord(value)) return null;
-  const { name, path, key, columns } = value;
-  if (typeof name !== 'string' || typeof path !== 'string' || !Array.isArray(key)) return null;
-  if (Array.isArray(columns)) return value as unknown as GenericForm;
-  const { fields, pages, ...others } = value;
-  const { kind, ...cursor } = isRecord(pages) ? pages : {};
-  const form = { ...others, pages: kind === 'cursor' ? cursor : null } as unknown as GenericForm;
-  const days = Object.entries(isRecord(fields) ? fields : {}).filter(([, field]) => memberAt(field, 'kind') === 'day');
-  return { ...form, columns: columnsOfFields(fields, []), day: dayOf({ range: form.range ?? null }, days) };
-}
-
-const OLD_KINDS: Readonly<Record<string, ItemColumn['kind']>> = {
-  boolean: 'boolean',
-  integer: 'integer',
-  number: 'number',
-  json: 'json',
-};
-
-function columnsOfFields(fields: unknown, path: readonly string[]): ItemColumn[] {
-  return Object.entries(isRecord(fields) ? fields : {}).flatMap(([name, field]): ItemColumn[] => {
-    if (!isRecord(field)) return [];
-    const at = [...path, name];
-    if (field['as'] === 'group') return columnsOfFields(field['fields'], at);
-    if (typeof field['column'] !== 'string') return [];
-    const kind = field['epoch'] === true ? 'integer' : (OLD_KINDS[String(field['kind'])] ?? 'text');
-    return [{ name: field['column'], path: at, kind }];
-  });
+  const isForm = isRecord(value) && typeof value['name'] === 'string' && Array.isArray(value['columns']);
+  return isForm ? (value as unknown as GenericForm) : null;
 }
