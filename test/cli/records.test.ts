@@ -41,6 +41,10 @@ describe('status', () => {
       expect(gapDays, resource).toBe(0);
     }
     expect(brands).toMatchObject([{ verifiedThrough: null, verifiedAt: null, differingDays: 0 }]);
+    const { stdout } = await workspace.done('status');
+    const fresh = Number(/^ {2}fresh {8}(\d+) resources, all read since 20/m.exec(stdout)?.[1]);
+    expect(fresh).toBeGreaterThan(0);
+    expect(stdout.match(/^ {2}resource {5}\w+ +20/gm)?.length).toBe(resources.length - fresh);
   });
 
   test('--check reports a workspace without data, also with --all', async () => {

@@ -87,6 +87,7 @@ describe('a stopped sync', () => {
     expect(latest).toMatchObject({ status: 'interrupted', error: 'the process ended unexpectedly' });
     const checked = await workspace.run('status', '--check');
     expect(checked).toMatchObject({ code: 3, stdout: expect.stringContaining('ended unexpectedly') });
+    expect(checked.stdout).toMatch(/^ {2}resource {5}responses .*\d slices? not finished$/m);
 
     sandbox.setFaults([]);
     expect(await workspace.json('sync', ...ONLY)).toMatchObject({ status: 'complete', failures: [] });

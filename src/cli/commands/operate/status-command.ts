@@ -1,6 +1,6 @@
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { visibleLine } from '../../../base/visible.ts';
-import { shownTime } from '../../../contract/time.ts';
+import { DAY_MS, shownTime } from '../../../contract/time.ts';
 import type { WorkspaceStatus } from '../../../operations/status.ts';
 import type { WarehouseStatus } from '../../../warehouse/ledger/warehouse-status.ts';
 import type { Verdict } from '../../../web/page-data/status-lines.ts';
@@ -178,28 +178,39 @@ function describeData(
   add('conventions', unlearned.length === 0 ? 'calibrated as far as the data allow' : `not calibrated: ${conventions}`);
 }
 
+type Resource = WarehouseStatus['resources'][number];
+
+// Resources that were read completely within a day of the newest are one line.
 function describeFreshness(
-  resources: WarehouseStatus['resources'],
+  resources: readonly Resource[],
   names: ReadonlyMap<string, string>,
   add: (label: string, text: string) => void,
 ): void {
-  const width = Math.max(...resources.map(({ resource }) => resource.length));
-  for (const { resource, readAt, gaps, gapBrands, oldestRead, unfinished, generic } of resources) {
+  const times = resources.flatMap(({ readAt }) => (readAt === null ? [] : [readAt])).sort();
+  const since = Date.parse(times.at(-1) ?? '') - DAY_MS;
+  const isFresh = ({ readAt, unfinished, gapBrands }: Resource): boolean =>
+    readAt !== null && Date.parse(readAt) > since && unfinished === 0 && gapBrands.length === 0;
+  const fresh = resources.filter(isFresh);
+  if (fresh.length > 0) {
+    const first = fresh.map(({ readAt }) => readAt).sort()[0] ?? null;
+    add('fresh', `${plural(fresh.length, 'resource')}, all read since ${toMinute(first)}`);
+  }
+  const others = resources.filter((one) => !isFresh(one));
+  const width = Math.max(...others.map(({ resource }) => resource.length));
+  for (const { resource, readAt, gaps, gapBrands, unfinished } of others) {
     const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
-    add(
-      'fresh',
-      `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}${generic === true ? ' (generic)' : ''}`,
-    );
-    if (oldestRead !== null) {
-      const { brandId, day, at } = oldestRead;
-      add('', `least recently read: ${names.get(brandId) ?? brandId}, day ${day} (at ${toMinute(at)})`);
-    }
+    add('resource', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}`);
     for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
       const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
       const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;
       add('', `${names.get(brandId) ?? brandId}: ${plural(days, 'day')} missing${listed}`);
     }
     if (gapBrands.length > SHOWN_MAX) add('', `and ${plural(gapBrands.length - SHOWN_MAX, 'brand')} more`);
+  }
+  for (const { resource, oldestRead } of resources) {
+    if (oldestRead === null) continue;
+    const { brandId, day, at } = oldestRead;
+    add('', `${resource}: least recently read is ${day} of ${names.get(brandId) ?? brandId}, at ${toMinute(at)}`);
   }
 }
 
