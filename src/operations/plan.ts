@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { amount, number, time, type ValueOf } from '../contract/operation/json-parts.ts';
 import { dayOf } from '../contract/time.ts';
-import { planProbes } from '../metrics/calibration/calibrate.ts';
-import { hasCompleteDays } from '../metrics/calibration/choose-probes.ts';
+import { hasCompleteDays, questionsToAsk } from '../metrics/calibration/questions.ts';
 import { planSync, type SyncPlan, syncPlan } from '../sync/plan/estimate.ts';
 import { leadsOn, withDependencies } from '../sync/plan/plan-slices.ts';
 import type { SyncSummary } from '../sync/run-sync.ts';
@@ -24,7 +23,6 @@ export const pricedPlan = syncPlan.extend({
         brandId: z.string(),
         query: z.record(z.string(), z.string()).describe('parameters by their declared names'),
         reason: z.string(),
-        points: z.array(z.string()).describe('points that the response may decide'),
       }),
     )
     .describe(
@@ -51,7 +49,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     const { warehouse, layout, copy } = opened;
     // The refresh changes reports whose responses are not stored yet.
     const asking = { catalogue, now: clock.now(), max: config.probes };
-    const probes = await warehouse.database.exclusive(({ query }) => planProbes(query, asking));
+    const probes = await warehouse.database.exclusive(({ query }) => questionsToAsk(query, asking));
     const brands = offline
       ? await chooseStored(opened, options.brands)
       : await resolveBrands(context, opened, options.brands);
@@ -91,13 +89,7 @@ export async function priceWorkspace(context: Context, options: SyncOptions, off
     return {
       ...plan,
       asked: refreshed?.requests ?? 0,
-      probes: (probes ?? []).map(({ resource, brandId, query, reason, points }) => ({
-        resource,
-        brandId,
-        query,
-        reason,
-        points,
-      })),
+      probes: [...(probes ?? [])],
       perMinute: capacity,
       minutes,
       doneAt,

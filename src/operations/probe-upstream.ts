@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { toSightlineError } from '../base/errors.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
-import { createProbeFinder } from '../metrics/calibration/calibrate.ts';
+import { questionsToAsk } from '../metrics/calibration/questions.ts';
 import type { AskUpstream } from '../sync/ask-upstream.ts';
 import type { SyncStats } from '../sync/sync-stats.ts';
 import { AllowanceReached } from '../upstream/allowance.ts';
@@ -24,39 +24,31 @@ export interface ProbeUpstreamParts {
 }
 
 /**
- * Asks upstream the questions that separate the candidates of undetermined points, and keeps the responses as evidence. Only spare
- * requests are used: if the budget stays used up, the next sync asks. A failure ends the probing with a warning: the data are complete
- * without it. Returns the names of contradicted conventions if the last calibration has used all responses, otherwise null.
+ * Asks upstream the questions about points that reports leave open, and keeps the responses as evidence. Only spare requests are used: if
+ * the budget stays used up, the next sync asks. A failure ends the questions with a warning: the data are complete without them.
  * @throws the signal's reason if the sync is stopped
  */
 export async function probeUpstream(
   { catalogue, database, clock, signal, max, budget, stats }: ProbeUpstreamParts,
   ask: AskUpstream,
-): Promise<readonly string[] | null> {
-  if (max <= 0) return null;
-  const findProbes = createProbeFinder(database, { catalogue, now: clock.now(), max });
+): Promise<void> {
+  const asking = { catalogue, now: clock.now(), max };
+  const questions = await database.exclusive(({ query }) => questionsToAsk(query, asking));
   try {
-    // The answers may separate candidates that depend on others, so further questions are chosen after them.
-    for (let asked = 0; ;) {
-      const { questions, contradicted } = await findProbes();
-      if (questions.length === 0 || asked >= max) return contradicted;
-      for (const { resource, brandId, query } of questions) {
-        if (!(await hasSpare(budget, clock, signal))) return null;
-        asked += 1;
-        const { status, body, at } = await ask({ resource, brandId, query });
-        const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
-        await database.transaction((session) => keepAnswer(session, null, answer));
-      }
+    for (const { resource, brandId, query } of questions ?? []) {
+      if (!(await hasSpare(budget, clock, signal))) return;
+      const { status, body, at } = await ask({ resource, brandId, query });
+      const answer = { resource, brandId, query, purpose: 'probe', status, body, askedAt: at } as const;
+      await database.transaction((session) => keepAnswer(session, null, answer));
     }
   } catch (thrown) {
     // The allowance of the run is used up by optional requests, so the run is complete nevertheless.
-    if (thrown instanceof AllowanceReached) return null;
+    if (thrown instanceof AllowanceReached) return;
     signal.throwIfAborted();
     const { code, message } = toSightlineError(thrown);
     if (code === 'unauthorized' || code === 'plan_required') throw thrown;
     stats.warned({ slice: 'calibration', code, message: `stopped asking about open points: ${message}` });
   }
-  return null;
 }
 
 async function hasSpare(budget: Pick<Budget, 'state'>, clock: Clock, signal: AbortSignal): Promise<boolean> {

@@ -191,8 +191,6 @@ async function syncThrough(
     midway.onProgress();
     onProgress(latest, budget);
   };
-  // Contradicted conventions, if the run has calibrated after reading everything.
-  let contradicted = null as readonly string[] | null;
   try {
     const parts = {
       catalogue,
@@ -211,16 +209,12 @@ async function syncThrough(
       onMilestone: midway.milestone,
       onRead: async (ask: AskUpstream, read: SyncStats) => {
         if (kind !== 'sync' || !hasEvidence(catalogue, Object.fromEntries(read.tables))) return;
-        contradicted = await probeUpstream(
-          { catalogue, database, clock, signal, max: config.probes, budget, stats: read },
-          ask,
-        );
+        await probeUpstream({ catalogue, database, clock, signal, max: config.probes, budget, stats: read }, ask);
       },
     };
     for (const options of runs) {
-      contradicted = null;
       const summary = await runSync(parts, { rereads: config.rereadRequests, ...options });
-      const notes = contradicted === null ? await calibrate(warehouse, summary, clock) : notesOf(contradicted);
+      const notes = await calibrate(warehouse, summary, clock);
       const error = withAddress(explainFullDisk(summary.error, estimateSync(config)), config.upstream().baseUrl);
       const warnings = [...summary.warnings, ...notes, ...archive.takeWarnings()];
       summaries.push({ ...summary, warnings, drift: drift.takeCounts(), error });

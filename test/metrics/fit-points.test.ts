@@ -3,12 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { pointChoices } from '../../src/metrics/calibration/choices.ts';
 import { compareFacts } from '../../src/metrics/calibration/compare-facts.ts';
 import { type Conventions, defaultConventions } from '../../src/metrics/calibration/conventions.ts';
-import {
-  countOutcomes,
-  fitPoints,
-  type PointEvidence,
-  type PointFinding,
-} from '../../src/metrics/calibration/fit-points.ts';
+import { fitPoints, type PointEvidence, type PointFinding } from '../../src/metrics/calibration/fit-points.ts';
 import type {
   CalibrationPoint,
   Compute,
@@ -78,7 +73,6 @@ function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<Kn
     isSettled: changes.isReport !== true,
     askedAt: 0,
     isFresh: true,
-    isProbe: changes.isReport !== true,
     ...changes,
   };
 }
@@ -251,24 +245,6 @@ test('confidence grows with the facts that rule out other candidates', async () 
   expect(confidences.toSorted((a, b) => a - b)).toEqual(confidences);
   expect(confidences[0]).toBeLessThan(0.25);
   expect(confidences.at(-1)).toBeGreaterThan(0.95);
-});
-
-test('a question separates candidates only if their responses differ in the facts of the point', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...names), fc.integer({ min: 1, max: 3 }), async (name, modulus) => {
-      const { compute } = counting();
-      const question = {
-        resource: 'metrics',
-        brandId: 'brand',
-        query: { subjects: `${name}/${modulus} promptRows2/9` },
-      };
-      const parts = { conventions: defaultConventions, compute, askedAt: 0 };
-      const separated = (await countOutcomes(pointOf(name), question, parts, choicesOf(name))) > 1;
-      const numbers = choicesOf(name).map((_, place) => place % modulus);
-      expect(separated).toBe(new Set(numbers).size > 1);
-    }),
-    { numRuns: 40 },
-  );
 });
 
 describe('comparing facts', () => {

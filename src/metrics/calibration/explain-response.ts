@@ -91,7 +91,7 @@ async function suspectsOf(
   const points = calibrationPoints.filter(
     (point) => !isDeepStrictEqual(point.facts(theirs, question), point.facts(ours, question)),
   );
-  const answer = { ...question, ...theirs, askedAt, isReport: true, isProbe: false, isSettled: true, isFresh: true };
+  const answer = { ...question, ...theirs, askedAt, isReport: true, isSettled: true, isFresh: true };
   const context = { answers: [answer], conventions, compute, labels: Object.keys(conventions.labels) };
   const suspects = [];
   for (const point of points) {

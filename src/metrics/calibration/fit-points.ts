@@ -317,25 +317,3 @@ function describeValue(name: keyof Conventions, value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'object' && value !== null ? describeConvention(name, value) : String(value);
 }
-
-/** Returns the number of different responses to a question that the candidates predict. */
-export async function countOutcomes(
-  point: CalibrationPoint,
-  question: ReportQuestion,
-  { conventions, compute, askedAt }: Pick<PointEvidence, 'conventions' | 'compute'> & { readonly askedAt: number },
-  candidates: readonly unknown[],
-): Promise<number> {
-  const outcomes = new Set<string>();
-  for (const candidate of candidates) {
-    const response = await compute(question, askedAt, withCandidate(point, conventions, candidate));
-    const own = point.facts(response, question);
-    const facts =
-      own.kind === 'values'
-        ? [...own.values].toSorted()
-        : own.kind === 'set'
-          ? [...own.members].toSorted()
-          : own.members;
-    outcomes.add(JSON.stringify(facts));
-  }
-  return outcomes.size;
-}

@@ -5,7 +5,7 @@ import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
 import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { canonical } from './candidates.ts';
-import { createCompute, type KnownResults } from './compute-response.ts';
+import { createCompute } from './compute-response.ts';
 import { readConventions, readStoredFindings } from './findings.ts';
 import type { PointEvidence } from './fit-points.ts';
 import type { KnownAnswer } from './points/point.ts';
@@ -17,11 +17,7 @@ const LABELS_MAX = 12;
 /** Reads what the points are fitted to: the kept responses of upstream, and the findings of the calibration before. */
 export async function readEvidence(
   query: Query,
-  {
-    catalogue,
-    shapes,
-    known: results,
-  }: { readonly catalogue: Catalogue; readonly shapes: Shapes; readonly known: KnownResults },
+  { catalogue, shapes }: { readonly catalogue: Catalogue; readonly shapes: Shapes },
 ): Promise<PointEvidence> {
   const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const startedAt = await readPassStart(query);
@@ -30,7 +26,7 @@ export async function readEvidence(
     answers: await readKnownAnswers(query),
     labels: await readLabels(query),
     conventions: await readConventions(query),
-    compute: createCompute(query, { catalogue, mayRepeat, known: results }),
+    compute: createCompute(query, { catalogue, mayRepeat }),
     // Findings of the same pass may be from data that were not complete.
     known: new Map([...(await readStoredFindings(query))].filter(([, { decidedAt }]) => decidedAt < startedAt)),
   };
@@ -62,7 +58,6 @@ async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
         ...answer,
         brandId,
         isReport: purpose === 'report',
-        isProbe: purpose === 'probe',
         isSettled,
         body: parse(body),
       },

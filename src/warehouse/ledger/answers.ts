@@ -25,7 +25,8 @@ export interface StoredAnswer {
 
 /**
  * Stores a response. A report replaces the kept report with the same parameters except the range, unless that is of the same run and ends
- * later: older days are read last, and may have no rows. Another response replaces the one to the same question. Bodies over 256 KiB are not kept. Without a run it belongs to the newest one.
+ * later: older days are read last, and may have no rows. Another response replaces the one to the same question. A body over 256 KiB is not
+ * kept. Without a run it belongs to the newest one.
  */
 export async function keepAnswer(session: Session, runId: string | null, answer: StoredAnswer): Promise<void> {
   const { resource, brandId, query, purpose, status, body, askedAt } = answer;
@@ -46,7 +47,6 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
       [resource, brandId, purpose, text],
     );
   }
-  if (body !== null && body.length > BODY_CHARACTERS_MAX) return;
   await session.run(
     `INSERT INTO sync.answers SELECT $1, CAST($2 AS UUID), CAST($3 AS JSON), $4, $5, $6, CAST($7 AS TIMESTAMP),
        ${runId === null ? NEWEST_RUN : 'CAST($8 AS UUID)'}`,
@@ -56,7 +56,7 @@ export async function keepAnswer(session: Session, runId: string | null, answer:
       textOf(query),
       purpose,
       status,
-      body,
+      body !== null && body.length > BODY_CHARACTERS_MAX ? null : body,
       toTimestampText(askedAt),
       ...(runId === null ? [] : [runId]),
     ],
@@ -72,7 +72,7 @@ const NEWEST_RUN = '(SELECT run_id FROM sync.runs ORDER BY started_at DESC, rowi
 
 /** A kept response, as the calibration reads it. */
 export interface KeptAnswer extends StoredAnswer {
-  /** Whether the run that asked, or one that resumed it, is the newest. The body of another response is null. */
+  /** Whether the body is kept, and the run that asked, or one that resumed it, is the newest. The body of another response is null. */
   readonly isFresh: boolean;
 }
 
@@ -94,7 +94,7 @@ export async function readAnswers(query: Query, resources: readonly string[]): P
   const rows = await query(
     `${FRESH_RUNS} SELECT resource, CAST(brand_id AS VARCHAR), CAST(query AS VARCHAR), purpose, status, if(is_fresh, body, NULL),
        epoch_ms(asked_at), is_fresh
-     FROM (SELECT rowid, *, run_id IN (SELECT run_id FROM fresh) AS is_fresh FROM sync.answers) a
+     FROM (SELECT rowid, *, run_id IN (SELECT run_id FROM fresh) AND body IS NOT NULL AS is_fresh FROM sync.answers) a
      WHERE list_contains(CAST($1 AS VARCHAR[]), resource) ORDER BY asked_at DESC, a.rowid DESC`,
     [resources],
   );

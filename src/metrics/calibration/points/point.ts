@@ -19,36 +19,14 @@ export type Compute = (question: ReportQuestion, askedAt: number, conventions: C
 
 /** A response of upstream that is kept as evidence, from `sync.answers`. */
 export interface KnownAnswer extends ReportQuestion, Compared {
-  /** Whether it is a report that a sync has read, or the answer to a question of calibration; otherwise a comparison has asked. */
+  /** Whether it is a report that a sync has read; otherwise calibration or a comparison has asked. */
   readonly isReport: boolean;
-  readonly isProbe: boolean;
   /** Whether it is about complete days only, so that responses that came later cannot explain a difference. */
   readonly isSettled: boolean;
   /** When upstream sent it, epoch milliseconds. */
   readonly askedAt: number;
   /** Whether the stored data are still those that the response describes. The body of another response is null. */
   readonly isFresh: boolean;
-}
-
-/** A valid question that may separate the candidates of points. */
-export interface ProbeQuestion extends ReportQuestion {
-  /** What the response shows, in a few words, such as `groups under a filter by tag`. */
-  readonly reason: string;
-}
-
-/** Ids of one brand, those with most responses first, from which questions are built. */
-export interface BrandVocabulary {
-  readonly id: string;
-  /** The first and the last complete day with responses. */
-  readonly first: string;
-  readonly last: string;
-  /** A day in the range without responses; null if there is none. */
-  readonly emptyDay: string | null;
-  readonly engines: readonly string[];
-  readonly promptIds: readonly string[];
-  readonly topicIds: readonly string[];
-  /** Tags that share prompts with other tags come first. */
-  readonly tagIds: readonly string[];
 }
 
 /**
