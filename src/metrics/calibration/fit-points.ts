@@ -26,8 +26,6 @@ import {
 
 /** Maximum number of responses that are compared per point. */
 const ANSWERS_MAX = 8;
-/** Facts about an order that are enough: each candidate sorts all rows. */
-const ORDER_FACTS_ENOUGH = 150;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
 
@@ -226,7 +224,8 @@ function shapeOf({ resource, brandId, query }: ReportQuestion): string {
   return canonical([resource, brandId, others]);
 }
 
-// Computes responses with each candidate: the newest, or those with most numbers.
+// Computes responses with each candidate: the newest, or those with most numbers. Candidates that a response rules out are not computed for
+// the next ones, whose facts say nothing about them: they agree if any other candidate does.
 async function readAgreements(point: CalibrationPoint, { answers, conventions, compute }: PointEvidence) {
   const told = answers.flatMap((answer) => {
     const theirs = isAbout(point, answer) ? point.facts(answer, answer) : null;
@@ -234,19 +233,20 @@ async function readAgreements(point: CalibrationPoint, { answers, conventions, c
     return theirs === null || (countFacts(theirs) === 0 && theirs.kind !== 'set') ? [] : [{ answer, theirs }];
   });
   const all: AnswerRows[] = [];
-  let count = 0;
   const first =
     point.rounds === undefined ? told : told.toSorted((a, b) => countFacts(b.theirs) - countFacts(a.theirs));
+  let left = point.candidates;
   for (const { answer, theirs } of first.slice(0, ANSWERS_MAX)) {
-    if (point.isOrder === true && count >= ORDER_FACTS_ENOUGH) break;
     const factsOf = async (candidate: unknown): Promise<Facts> => {
       const response = await compute(answer, answer.askedAt, withCandidate(point, conventions, candidate));
       return point.facts(response, answer);
     };
-    const { compared, ours } = await candidateFacts(point, theirs, factsOf);
-    const rows = compareFacts(compared, ours, point.isPartial);
-    all.push({ answer, rows });
-    count += rows.length;
+    const { compared, ours } = await candidateFacts({ ...point, candidates: left }, theirs, factsOf);
+    const own = compareFacts(compared, ours, point.isPartial);
+    const places = point.candidates.map((candidate) => left.indexOf(candidate));
+    all.push({ answer, rows: own.map((row) => places.map((at) => (at < 0 ? isExplained(row) : row[at] === true))) });
+    const explaining = left.filter((_, index) => own.every((row) => row[index] === true));
+    if (explaining.length > 0) left = explaining;
   }
   return all;
 }

@@ -1,104 +1,125 @@
 import { AGREEING_LEAST, ROWS_LEAST, spread } from './candidates.ts';
-import { type Conventions, defaultConventions, roundingModes } from './conventions.ts';
-import { UNROUNDED } from './forms.ts';
-import { mostDecimals, type LabelRow, type LabelWeights, score, searchLabelWeights } from './label-weights.ts';
+import { type Conventions, defaultConventions } from './conventions.ts';
+import { decimalsOf, UNROUNDED } from './forms.ts';
 import { type CalibrationPoint, type Facts, isAbout, type PointContext } from './points/point.ts';
 
 type Worths = Conventions['labels'];
 
-/** If no candidate explains every row, candidates within this factor of the best count as equally good. */
-const NEARLY = 0.995;
+/** A mean sentiment that upstream reported, and the share of each label in the mentions with a label, in the labels' order. */
+export interface LabelRow {
+  readonly shares: readonly number[];
+  readonly reported: number;
+}
+
 /** Label of mentions without a label. */
 const UNLABELLED = '';
 /** Maximum number of responses, those with most means, and of their rows, from which worths are inferred. */
-const ANSWERS_MAX = 4;
+const ANSWERS_MAX = 2;
 const ROWS_MAX = 1_000;
+/** Steps of worths, coarsest first. */
+const STEPS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
+const NEAR = 1e-9;
 
 /** Returns the worths of labels that upstream's mean sentiments suggest, and those used so far. */
 export async function findWorths(point: CalibrationPoint, context: PointContext): Promise<Worths[]> {
   const { labels: used } = context.conventions;
-  const labels = context.labels.filter((label) => label !== UNLABELLED);
+  const labels = [...context.labels.filter((label) => label !== UNLABELLED), UNLABELLED];
   const rows = await readLabelRows(point, { ...context, labels });
   const found = chooseWorths(labels, spread(rows, ROWS_MAX), defaultConventions.labels);
   return found === null ? [used] : [used, found];
 }
 
 /**
- * Returns the worths of the labels that explain the rows; null if no worths explain them, or if there are too few rows. The last count of
- * each row is that of mentions without a label; they get a worth only if the means cannot be explained without.
+ * Returns the coarsest worths of the labels that explain the rows; null if none do, or if there are too few rows. A label is excluded from
+ * the mean only if the rows cannot be explained otherwise, and mentions without a label are included only then.
  */
 export function chooseWorths(labels: readonly string[], rows: readonly LabelRow[], prior: Worths): Worths | null {
-  const labelled = rows.flatMap(({ times, reported }) => {
-    const named = times.slice(0, -1);
-    return named.some((count) => count > 0) ? [{ times: named, reported }] : [];
+  const occurring = labels.filter((_, index) => rows.some(({ shares }) => shares[index] !== 0));
+  const named = occurring.filter((label) => label !== UNLABELLED);
+  const without = (left: string): string[] => named.filter((label) => label !== left);
+  for (const included of [named, occurring, ...named.map(without)]) {
+    const found = fitWorths(included, labels, rows);
+    if (found === null) continue;
+    // If every found worth is that of before, labels that did not occur keep theirs too.
+    return Object.entries(found).every(([label, worth]) => prior[label] === worth) ? { ...prior, ...found } : found;
+  }
+  return null;
+}
+
+// Finds the worths by least squares, and then the coarsest step with which most rows are explained, rounded or cut off.
+function fitWorths(included: readonly string[], labels: readonly string[], all: readonly LabelRow[]): Worths | null {
+  const rows = all.flatMap(({ shares, reported }) => {
+    const own = included.map((label) => shares[labels.indexOf(label)] ?? 0);
+    const whole = own.reduce((sum, share) => sum + share, 0);
+    return whole < NEAR ? [] : [{ shares: own.map((share) => share / whole), reported }];
   });
-  const plain = fitWorths(labels, labelled, prior);
-  if (plain.explains || labelled.length === rows.length) return plain.worths;
-  const all = fitWorths([...labels, UNLABELLED], rows, prior);
-  return all.worths ?? plain.worths;
+  const decimals = rows.map(({ reported }) => decimalsOf(reported));
+  const half = decimals.includes(null) ? 0 : 0.5 / 10 ** Math.max(...decimals.map(Number));
+  // As many worths as rows explain any rows.
+  if (rows.length < ROWS_LEAST + included.length) return null;
+  let best: { readonly worths: readonly number[]; readonly explained: number } | null = null;
+  for (const cut of [0, half]) {
+    const middles = rows.map(({ shares, reported }) => ({ shares, reported: reported + Math.sign(reported) * cut }));
+    const exact = leastSquares(middles, included.length);
+    for (const step of exact === null ? [] : STEPS) {
+      // Divides by an integer, so that 0.1 is exactly the literal 0.1.
+      const worths = (exact ?? []).map((worth) => Math.round(worth / step) / Math.round(1 / step) + 0);
+      const explained = middles.filter(({ shares, reported }) => {
+        const mean = shares.reduce((sum, share, index) => sum + share * (worths[index] ?? 0), 0);
+        return Math.abs(mean - reported) <= half + NEAR * Math.max(1, Math.abs(reported));
+      }).length;
+      if (explained > (best?.explained ?? 0)) best = { worths, explained };
+    }
+  }
+  if (best === null || best.explained < AGREEING_LEAST * rows.length) return null;
+  return Object.fromEntries(included.map((label, index) => [label, best.worths[index] ?? 0]));
 }
 
-interface FittedWorths {
-  readonly explains: boolean;
-  readonly worths: Worths | null;
+// Returns the worths with the smallest squared differences from the reported means; null if the rows do not determine them.
+function leastSquares(rows: readonly LabelRow[], size: number): number[] | null {
+  const matrix = Array.from({ length: size }, () => new Array<number>(size + 1).fill(0));
+  for (const { shares, reported } of rows) {
+    for (const [at, line] of matrix.entries()) {
+      for (let index = 0; index <= size; index++)
+        line[index] = (line[index] ?? 0) + (shares[at] ?? 0) * (shares[index] ?? reported);
+    }
+  }
+  // Gauss-Jordan elimination. The matrix is positive semidefinite, so that no pivoting is needed.
+  for (const [column, pivot] of matrix.entries()) {
+    const divisor = pivot[column] ?? 0;
+    if (divisor < NEAR * rows.length) return null;
+    for (let index = column; index <= size; index++) pivot[index] = (pivot[index] ?? 0) / divisor;
+    for (const line of matrix) {
+      if (line === pivot) continue;
+      const factor = line[column] ?? 0;
+      for (let index = column; index <= size; index++) line[index] = (line[index] ?? 0) - factor * (pivot[index] ?? 0);
+    }
+  }
+  return matrix.map((line) => line[size] ?? 0);
 }
 
-// Finds the worth of each label: by least squares, then on the coarsest grid that explains the rows.
-function fitWorths(labels: readonly string[], rows: readonly LabelRow[], prior: Worths): FittedWorths {
-  const occurring = labels.flatMap((_, index) => (rows.some(({ times }) => (times[index] ?? 0) > 0) ? [index] : []));
-  const priorWeights: LabelWeights = labels.map((label) => weightIn(prior, label));
-  const decimals = mostDecimals(rows);
-  const tried = [priorWeights, ...searchLabelWeights(occurring, rows, labels.length)].map((weights) => ({
-    weights,
-    agreed: Math.max(...roundingModes.map((mode) => score(weights, rows, { decimals, mode }).agreed)),
-  }));
-  const most = Math.max(...tried.map(({ agreed }) => agreed));
-  const enough = most === rows.length ? most : NEARLY * most;
-  const { weights } = tried.find(({ agreed }) => agreed >= enough) as (typeof tried)[number];
-  const explains = most >= AGREEING_LEAST * rows.length;
-  // N free worths can explain any N rows, so require more rows than that.
-  const free = weights === priorWeights ? 0 : occurring.length;
-  return { explains, worths: explains && most >= ROWS_LEAST + free ? named(labels, weights, prior) : null };
-}
-
-// If every found worth equals the prior one, labels that never occurred keep their prior worth too.
-function named(labels: readonly string[], weights: LabelWeights, prior: Worths): Worths {
-  const found = Object.fromEntries(
-    labels.flatMap((label, index) => {
-      const weight = weights[index] ?? null;
-      return weight === null ? [] : [[label, weight]];
-    }),
-  );
-  const isAsBefore = Object.entries(found).every(([label, weight]) => weightIn(prior, label) === weight);
-  return isAsBefore ? { ...prior, ...found } : found;
-}
-
-function weightIn(worths: Worths, label: string): number | null {
-  return Object.hasOwn(worths, label) ? (worths[label] ?? null) : null;
-}
-
-// Counts labels by computing the share of each: the mean sentiment if it alone is worth something.
+// Reads the share of each label by computing the mean sentiment if it alone is worth something.
 async function readLabelRows(
   point: CalibrationPoint,
   { answers, conventions, compute, labels }: PointContext,
 ): Promise<LabelRow[]> {
   const rows: LabelRow[] = [];
-  const names = [...labels, UNLABELLED];
   const about = answers
     .filter((answer) => isAbout(point, answer))
     .map((answer) => ({ answer, means: [...valuesIn(point.facts(answer, answer))] }))
     .toSorted((a, b) => b.means.length - a.means.length);
   for (const { answer, means } of about.slice(0, ANSWERS_MAX)) {
-    const shares = [];
-    for (const name of names) {
-      const worths = Object.fromEntries(names.map((other) => [other, Number(other === name)]));
+    const shares: ReadonlyMap<string, unknown>[] = [];
+    for (const label of labels) {
+      const worths = Object.fromEntries(labels.map((other) => [other, Number(other === label)]));
       const response = await compute(answer, answer.askedAt, { ...conventions, sentiment: UNROUNDED, labels: worths });
       shares.push(valuesIn(point.facts(response, answer)));
     }
     for (const [subject, reported] of means) {
-      const own = shares.map((values) => values.get(subject));
-      if (own.every((value) => typeof value === 'number'))
-        rows.push({ times: toCounts(own), reported: Number(reported) });
+      const own = shares.flatMap((values) =>
+        typeof values.get(subject) === 'number' ? [Number(values.get(subject))] : [],
+      );
+      if (own.length === labels.length) rows.push({ shares: own, reported: Number(reported) });
     }
   }
   return rows;
@@ -106,17 +127,4 @@ async function readLabelRows(
 
 function valuesIn(facts: Facts): ReadonlyMap<string, unknown> {
   return facts.kind === 'values' ? facts.values : new Map();
-}
-
-/** Largest number of mentions that is searched. */
-const MENTIONS_MAX = 2_000;
-const NEAR = 1e-9;
-
-// Returns the smallest counts with these shares, so that sums are exact; the shares themselves if there are too many mentions.
-function toCounts(shares: readonly number[]): number[] {
-  for (let mentions = 1; mentions <= MENTIONS_MAX; mentions++) {
-    const counts = shares.map((share) => share * mentions);
-    if (counts.every((count) => Math.abs(count - Math.round(count)) <= NEAR * mentions)) return counts.map(Math.round);
-  }
-  return [...shares];
 }
