@@ -118,42 +118,52 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const { urlOrder, urlTitle, citationCount } = conventions;
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
-  const limit = bindings.bind(Number(asked.values['limit']));
+  const most = Number(asked.values['limit']);
+  const limit = (): string => `LIMIT ${bindings.bind(most)}`;
+  const isSorted = !isCompared(request);
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.
-  const needsTitles = urlTitle === 'each' || urlOrder.some((key) => /^(title|domain)$/.test(sortKeyOf(key)));
+  const needsTitles =
+    !isSorted || urlTitle === 'each' || urlOrder.some((key) => /^(title|domain)$/.test(sortKeyOf(key)));
   // A page has several rows if each of its titles has one.
-  const order = orderTerms(urlTitle === 'each' ? [...urlOrder, 'title'] : urlOrder, PAGE_KEYS);
+  const keys = urlTitle === 'each' ? [...urlOrder, 'title'] : urlOrder;
+  const order = orderTerms(keys, PAGE_KEYS);
   const key = urlTitle === 'each' ? 'url, title' : 'url';
   const counts = citationCount === 'each' ? 'count(*)' : 'count(DISTINCT response_id)';
-  const counted = Object.entries(COUNTED_KEYS).filter(([name]) => urlOrder.some((term) => sortKeyOf(term) === name));
-  const titles = isCompared(request) && !needsTitles ? PAGE_TITLES : [urlTitle];
+  const counted = Object.entries(COUNTED_KEYS).filter(
+    ([name]) => !isSorted || urlOrder.some((term) => sortKeyOf(term) === name),
+  );
+  const titles = isSorted || urlTitle === 'each' ? [urlTitle] : PAGE_TITLES;
+  const places = counted.map(([name]) => `dense_rank() OVER (ORDER BY "${name}") AS "${name}"`).join(', ');
   const sameTitle = urlTitle === 'each' ? ' AND listed.title IS NOT DISTINCT FROM cited.title' : '';
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
        listed AS (SELECT ${key}, ${counts} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
-         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, limit) : `ORDER BY ${order} LIMIT ${limit}`}),
+         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, () => bindings.bind(most)) : `ORDER BY ${order} ${limit()}`}),
        titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
          titles.some((title) => title.startsWith('frequent'))
            ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times`
            : ''
        } FROM listed JOIN cited ON listed.url = cited.url${sameTitle})
-     SELECT * FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, any_value(citations) AS citations,
+     SELECT *${isSorted ? '' : ` REPLACE (${places})`} FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, any_value(citations) AS citations,
        ${titles.map((title) => `${TITLES[title]} AS ${titles.length === 1 ? 'title' : quoted(title)}`).join(', ')}${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
      FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'})
-     ORDER BY ${order}${needsTitles ? ` LIMIT ${limit}` : ''}`,
+     ${isSorted ? `ORDER BY ${order} ${needsTitles ? limit() : ''}` : ''}`,
     bindings.values,
   );
+  const title = 3 + titles.indexOf(urlTitle);
+  const columns = ['url', 'domain', 'citations', ...titles, ...counted.map(([name]) => name)];
+  const valueOf = (row: readonly unknown[], key: string): SortValue =>
+    row[key === 'title' ? title : columns.indexOf(key)] as SortValue;
+  const listed = isSorted ? rows : sortedBy(rows, keys, valueOf).slice(0, most);
   return {
     beside: {},
-    rows: rows.map(([url, domain, citations, ...values]) => {
-      return { url, domain, title: values[titles.indexOf(urlTitle)], citations };
-    }),
+    rows: listed.map((row) => ({ url: row[0], domain: row[1], title: row[title], citations: row[2] })),
   };
 }
 
 // Leaves out pages that cannot be listed because enough others have more citations.
-function mostCited([first]: readonly string[], citations: string, limit: string): string {
-  return first === '-citations' ? `QUALIFY rank() OVER (ORDER BY ${citations} DESC) <= ${limit}` : '';
+function mostCited([first]: readonly string[], citations: string, limit: () => string): string {
+  return first === '-citations' ? `QUALIFY rank() OVER (ORDER BY ${citations} DESC) <= ${limit()}` : '';
 }
 
 function cited(request: ReportRequest, bindings: ReturnType<typeof createBindings>) {
