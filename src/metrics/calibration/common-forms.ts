@@ -1,7 +1,6 @@
 import { type Finding, isEqual, ROWS_LEAST } from './candidates.ts';
 import { type Rounding, roundingModes, type ShareForm } from './conventions.ts';
 import type { PointFindings } from './fit-points.ts';
-import { valueIn } from './points/point.ts';
 
 const SHARES = ['visibility', 'shareOfVoice', 'visibilityChange', 'domainShare', 'shareOfSite'] as const;
 const ROUNDED = [...SHARES, 'avgPosition', 'sentiment'] as const;
@@ -26,7 +25,7 @@ function followingForms(findings: PointFindings): Record<string, Finding<unknown
       if (finding.source === 'learned' || finding.contradicted) return [];
       // Rows that rule out the form are evidence, although they do not decide.
       const value = { ...(finding.value as ShareForm), whole, decimals, mode };
-      const isPossible = finding.left.some((left) => isEqual(valueIn(left, name), value));
+      const isPossible = finding.left?.some((left) => isEqual(left, value));
       if ((finding.compared >= ROWS_LEAST && !isPossible) || isEqual(value, finding.value)) return [];
       return [[name, { ...finding, value, note: `${finding.note}; uses the form of ${leader.name}` }]];
     }),
@@ -41,7 +40,7 @@ function withCommonMode<T extends PointFindings>(findings: T): T {
       if (finding === undefined || finding.source !== 'learned') return [];
       const value = finding.value as Rounding;
       const variant = { ...value, mode };
-      const isAlike = value.decimals !== null && (finding.alike ?? [value]).some((other) => isEqual(other, variant));
+      const isAlike = value.decimals !== null && (finding.left ?? []).some((other) => isEqual(other, variant));
       return isAlike ? [[name, { ...finding, value: variant }]] : [];
     });
   const all = roundingModes.map(variantsOf);

@@ -19,18 +19,6 @@ import { type Conventions, defaultConventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
 import type { Compared, Compute, ReportQuestion } from './points/point.ts';
 
-/** What was computed from the stored data, for use as long as they do not change. */
-export interface KnownResults {
-  /** Results of statements, by statement and parameters. */
-  readonly rows: Map<string, Promise<unknown[][]>>;
-  /** Brands by id, with and without their former competitors. */
-  readonly brands: Map<string, Promise<ReportedBrand>>;
-  /** Computed responses and unsorted rows, by question. */
-  readonly questions: Map<string, KnownQuestion>;
-  /** Rows of these. */
-  rowCount: number;
-}
-
 /** Maximum number of rows of the responses that are kept. A row takes about 400 bytes. */
 const ROWS_KEPT_MAX = 100_000;
 
@@ -48,33 +36,23 @@ interface Memoized<T> {
   readonly value: T;
 }
 
-/** Creates an empty record of results. */
-export function createKnownResults(): KnownResults {
-  return { rows: new Map(), brands: new Map(), questions: new Map(), rowCount: 0 };
-}
-
-/** Options of `createCompute`. */
-export interface ComputeOptions {
-  readonly catalogue: Catalogue;
-  /** Whether a response may list the same competitor twice. */
-  readonly mayRepeat: boolean;
-  readonly known?: KnownResults;
-}
-
 /**
- * Returns the function that computes responses from stored data. Equal statements are run once, and a response is computed once for all
+ * Returns the function that computes responses from stored data; `mayRepeat`: a response may list the same competitor twice. Equal statements are run once, and a response is computed once for all
  * conventions that differ only in values that its computation does not read.
  */
 export function createCompute(
   query: Query,
-  { catalogue, mayRepeat, known = createKnownResults() }: ComputeOptions,
+  { catalogue, mayRepeat }: { readonly catalogue: Catalogue; readonly mayRepeat: boolean },
 ): Compute {
+  const results = new Map<string, Promise<unknown[][]>>();
   const once: Query = (sql, parameters = []) => {
     const key = JSON.stringify([sql, parameters]);
-    const found = known.rows.get(key) ?? query(sql, parameters);
-    known.rows.set(key, found);
+    const found = results.get(key) ?? query(sql, parameters);
+    results.set(key, found);
     return found;
   };
+  const brands = new Map<string, Promise<ReportedBrand>>();
+  const questions = new Map<string, KnownQuestion>();
   let lists: Promise<KnownValues> | undefined;
   const readLists = (): Promise<KnownValues> => {
     lists ??= readValueLists(once, catalogue);
@@ -95,11 +73,11 @@ export function createCompute(
     const key = `${brandId} ${keepsFormer(conventions)}`;
     const read = async () =>
       readReportedBrand(once, catalogue, brandId, await readSince(once, catalogue, brandId), conventions);
-    const found = known.brands.get(key) ?? read();
-    known.brands.set(key, found);
+    const found = brands.get(key) ?? read();
+    brands.set(key, found);
     return found;
   };
-  const memoize = createMemo(known);
+  const memoize = createMemo();
   const respond = async (
     question: ReportQuestion,
     askedAt: number,
@@ -128,8 +106,8 @@ export function createCompute(
   };
   return (question, askedAt, conventions) => {
     const key = JSON.stringify([question.resource, question.brandId, question.query, askedAt]);
-    const kept = known.questions.get(key) ?? { responses: [], unsorted: new Map() };
-    known.questions.set(key, kept);
+    const kept = questions.get(key) ?? { responses: [], unsorted: new Map() };
+    questions.set(key, kept);
     const compute = (watched: Conventions): Promise<Compared> => respond(question, askedAt, kept, watched);
     return memoize(kept.responses, conventions, compute, (response) => rowsOf(response).length);
   };
@@ -143,7 +121,8 @@ type Memoize = <T>(
 ) => Promise<T>;
 
 // Returns the function that computes a result once for all conventions that differ only in values that it does not read.
-function createMemo(known: KnownResults): Memoize {
+function createMemo(): Memoize {
+  let rowCount = 0;
   // Candidates share most of their values, so equal objects are usually the same.
   const texts = new WeakMap<object, string>();
   const textOf = (value: object): string => {
@@ -172,8 +151,8 @@ function createMemo(known: KnownResults): Memoize {
     }
     const reads = new Map<keyof Conventions, unknown>();
     const value = await compute(watchReads(conventions, reads));
-    known.rowCount += rowsIn(value);
-    if (known.rowCount <= ROWS_KEPT_MAX) kept.push({ reads, value });
+    rowCount += rowsIn(value);
+    if (rowCount <= ROWS_KEPT_MAX) kept.push({ reads, value });
     return value;
   };
 }

@@ -1,13 +1,4 @@
-import {
-  AGREEING_LEAST,
-  canonical,
-  type Finding,
-  findBest,
-  isEqual,
-  LISTED_MAX,
-  spread,
-  wilsonLow,
-} from './candidates.ts';
+import { AGREEING_LEAST, canonical, type Finding, isEqual, LISTED_MAX, spread, wilsonLow } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
 import type { Conventions } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
@@ -19,7 +10,6 @@ import {
   type KnownAnswer,
   membersOf,
   type PointContext,
-  type ReportQuestion,
   valueIn,
   withCandidate,
 } from './points/point.ts';
@@ -29,16 +19,8 @@ const ANSWERS_MAX = 8;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
 
-/** The finding of a point. */
-export interface PointFinding extends Finding<unknown> {
-  /** Reports with facts that no candidate explains, and that later responses may have changed. */
-  readonly unexplained: readonly ReportQuestion[];
-  /** Candidates of the point that explain most facts; none if it is determined or contradicted. */
-  readonly left: readonly unknown[];
-}
-
 /** Findings by the name of the point. */
-export type PointFindings = Readonly<Record<string, PointFinding>>;
+export type PointFindings = Readonly<Record<string, Finding<unknown>>>;
 
 /** Inputs of `fitPoints`. */
 export interface PointEvidence extends PointContext {
@@ -54,7 +36,7 @@ export interface PointEvidence extends PointContext {
  */
 export async function fitPoints(evidence: PointEvidence): Promise<PointFindings> {
   let { conventions } = evidence;
-  let findings: Record<string, PointFinding> = {};
+  let findings: Record<string, Finding<unknown>> = {};
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const before = conventions;
     findings = {};
@@ -86,7 +68,7 @@ async function withFound(
 }
 
 interface FittedPoint {
-  readonly finding: PointFinding;
+  readonly finding: Finding<unknown>;
   /** The candidate with which other points are fitted. */
   readonly best: unknown;
 }
@@ -94,7 +76,7 @@ interface FittedPoint {
 async function fitPoint(
   declared: CalibrationPoint,
   evidence: PointEvidence,
-): Promise<{ readonly findings: Record<string, PointFinding>; readonly best: unknown }> {
+): Promise<{ readonly findings: Record<string, Finding<unknown>>; readonly best: unknown }> {
   const before = evidence.known ?? new Map();
   const isKnown = [...membersOf(declared).keys()].every((name) => before.get(name)?.source === 'learned');
   const point = await withFound(declared, evidence, isKnown);
@@ -105,7 +87,7 @@ async function fitPoint(
   const isForeign =
     isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
   const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));
-  const known = { findings: knownFindings(point, evidence, isKnown ? [] : left), best: left[0] };
+  const known = { findings: knownFindings(point, evidence, left), best: left[0] };
   const hasEvidence = rows.some(({ rows: own }) => own.length > 0);
   if (!isContradicted && (isKnown || (!hasEvidence && left.length < point.candidates.length))) return known;
   const fitted = fitAnswers(narrowed, rows, evidence.conventions);
@@ -113,7 +95,7 @@ async function fitPoint(
     return { findings: findingsOf(point, fitted), best: fitted.best };
   const every = isKnown ? await withFound(declared, evidence, false) : point;
   const all = fitAnswers(every, await readAgreements(every, evidence), evidence.conventions);
-  const { source, contradicted, left: others } = all.finding;
+  const { source, contradicted, left: others = [] } = all.finding;
   // Responses that came after a report may explain the difference, so it takes evidence for another value.
   const isUndecided = source !== 'learned' && !contradicted;
   if (isUndecided && isKnown) return known;
@@ -149,35 +131,35 @@ function knownFindings(
   point: CalibrationPoint,
   { known }: PointEvidence,
   left: readonly unknown[],
-): Record<string, PointFinding> {
+): Record<string, Finding<unknown>> {
   return Object.fromEntries(
     [...membersOf(point).keys()].flatMap((name) => {
       const finding = known?.get(name);
-      return finding === undefined ? [] : [[name, { ...finding, unexplained: [], left }]];
+      return finding === undefined ? [] : [[name, { ...finding, left: left.map((one) => valueIn(one, name)) }]];
     }),
   );
 }
 
 // Points that are decided together have a finding each: a value is determined if all candidates that are left have it.
-function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Record<string, PointFinding> {
+function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Record<string, Finding<unknown>> {
   if (point.members === undefined) return { [point.name]: finding };
-  const { compared, agreed, contradicted } = finding;
-  const left = finding.source === 'learned' ? [best] : finding.left;
+  const { compared, agreed, contradicted, left = [] } = finding;
+  const used = finding.source === 'learned' ? [best] : left;
   return Object.fromEntries(
     [...membersOf(point).keys()].map((name) => {
-      const values = distinct(left.map((candidate) => valueIn(candidate, name)));
+      const values = distinct(used.map((candidate) => valueIn(candidate, name)));
       const isLearned = values.length === 1 && agreed > 0 && !contradicted;
       const value = valueIn(contradicted ? point.candidates[0] : best, name);
       const note = isLearned
-        ? describeValue(name, value)
+        ? describeConvention(name, value)
         : contradicted || compared === 0
           ? finding.note
-          : `too little evidence: ${values.map((one) => describeValue(name, one)).join(' or ')}`;
+          : `too little evidence: ${values.map((one) => describeConvention(name, one)).join(' or ')}`;
       const candidates = values.map((one) => ({ value: one, agreed }));
       const source = isLearned ? ('learned' as const) : ('default' as const);
       const confidence = isLearned ? wilsonLow(agreed, agreed) : null;
-      const alike = finding.alike?.map((candidate) => valueIn(candidate, name)) ?? [];
-      return [name, { ...finding, value, source, compared, agreed, note, confidence, candidates, alike }];
+      const own = distinct(left.map((candidate) => valueIn(candidate, name)));
+      return [name, { value, source, compared, agreed, note, contradicted, confidence, candidates, left: own }];
     }),
   );
 }
@@ -191,37 +173,67 @@ function isExplained(row: Agreement): boolean {
   return row.includes(true);
 }
 
-// A fact that no candidate explains is evidence against all of them, so the point is not determined. A report that is not settled may
-// count responses that are not stored; its unexplained facts are ignored if the report of the complete days has none.
+// Takes the candidate that explains most facts, of several the first. It is learned if it explains at least 95 % of all facts, and of those
+// that rule out other candidates, and if no other candidate explains as many. A fact that no candidate explains is evidence against all of
+// them, unless responses that came after a report may explain it.
 function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], conventions: Conventions): FittedPoint {
-  const rows = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
-  const { finding, best, left } = fitRows(point, rows, conventions);
-  const settled = rows.filter((row) => !isExplained(row)).length;
-  const confirmed = new Set(
-    all.flatMap(({ answer, rows: own }) =>
-      answer.isSettled && own.length > 0 && own.every(isExplained) ? [shapeOf(answer)] : [],
-    ),
-  );
-  const doubtful = all.filter(
-    ({ answer, rows: own }) => !answer.isSettled && !own.every(isExplained) && !confirmed.has(shapeOf(answer)),
-  );
-  const unexplained = doubtful.map(({ answer: { resource, brandId, query } }) => ({ resource, brandId, query }));
-  const count =
-    settled + doubtful.reduce((sum, { rows: own }) => sum + own.filter((row) => !isExplained(row)).length, 0);
-  // Of many numbers, a few may be odd.
-  const isFew = count === 0 || (point.rounds !== undefined && rows.length >= AGREEING_LEAST * (rows.length + count));
-  if (finding.source !== 'learned' || isFew) {
-    const own = finding.source === 'learned' ? [] : left;
-    return { finding: { ...finding, unexplained, left: own }, best };
+  const { candidates, least = 1, settles = (candidate: unknown) => candidate } = point;
+  const rows = all.flatMap(({ rows: own }) => own);
+  const explained = rows.filter(isExplained);
+  const odd = rows.length - explained.length;
+  const settled = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
+  const counts = candidates.map((_, index) => explained.filter((row) => row[index] === true).length);
+  const most = Math.max(...counts);
+  const place = counts.indexOf(most);
+  const best = candidates[place];
+  const left = candidates.filter((_, index) => counts[index] === most);
+  // Facts that every candidate explains are not evidence.
+  const telling = explained.filter((row) => point.isOpen === true || row.includes(false));
+  const told = telling.filter((row) => row[place] === true).length;
+  const fits = most >= AGREEING_LEAST * explained.length && told >= AGREEING_LEAST * telling.length;
+  const listed = candidates
+    .map((value, index) => ({ value: value as unknown, agreed: counts[index] ?? 0 }))
+    .toSorted((a, b) => b.agreed - a.agreed)
+    .slice(0, LISTED_MAX);
+  const common = { compared: settled.length, agreed: most, candidates: listed };
+  if ((!fits && explained.length >= least) || explained.length < AGREEING_LEAST * settled.length) {
+    const value = most > settled.length / 2 ? best : candidates[0];
+    const note = `no value explains ${settled.length - explained.length} of ${settled.length} facts; the best, ${describeCandidate(point, best)}, explains ${most}`;
+    const finding = {
+      ...common,
+      value,
+      source: 'default',
+      note,
+      contradicted: true,
+      confidence: null,
+      left: [],
+    } as const;
+    return { finding, best };
   }
-  const note = `${finding.note}; no value explains ${count} other ${count === 1 ? 'fact' : 'facts'}`;
-  return { finding: { ...finding, source: 'default', confidence: null, note, unexplained, left }, best };
+  const isShown = fits && most >= least && told > 0;
+  const isAlone = left.every((one) => isEqual(settles(one as never, conventions), settles(best as never, conventions)));
+  // Of many numbers, a few may be odd.
+  const isFew = odd === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
+  const isLearned = isShown && isAlone && isFew;
+  const described = `${describeCandidate(point, best)}${isFew ? '' : `; no value explains ${odd} other ${odd === 1 ? 'fact' : 'facts'}`}`;
+  const note = isShown && isAlone ? described : tooLittle(explained.length, told);
+  return {
+    finding: {
+      ...common,
+      value: isShown ? best : candidates[0],
+      source: isLearned ? 'learned' : 'default',
+      note,
+      contradicted: false,
+      confidence: isLearned ? wilsonLow(told, telling.length) : null,
+      left,
+    },
+    best,
+  };
 }
 
-// Identifies a report apart from its range.
-function shapeOf({ resource, brandId, query }: ReportQuestion): string {
-  const { from: _, to: __, ...others } = query;
-  return canonical([resource, brandId, others]);
+function tooLittle(facts: number, telling: number): string {
+  if (facts === 0) return 'too little evidence: no rows to compare';
+  return `too little evidence: ${telling === 0 ? 'all' : 'several'} values explain the ${facts} facts`;
 }
 
 // Computes responses with each candidate: the newest, or those with most numbers. Candidates that a response rules out are not computed for
@@ -274,46 +286,9 @@ async function candidateFacts(point: CalibrationPoint, theirs: Facts, factsOf: (
   return { compared, ours };
 }
 
-// The best value is chosen by the facts that some candidate explains. If it does not explain enough of all facts, the point is
-// contradicted; the best value is used nevertheless if it explains most of them, because the default explains fewer.
-function fitRows(
-  point: CalibrationPoint,
-  all: readonly Agreement[],
-  conventions: Conventions,
-): { finding: Finding<unknown>; best: unknown; left: readonly unknown[] } {
-  const rows = all.filter(isExplained);
-  const places = new Map<unknown, number>(point.candidates.map((candidate, index) => [candidate, index]));
-  const finding = findBest<unknown, Agreement>({
-    rows,
-    candidates: point.candidates,
-    prior: point.candidates[0],
-    agrees: (candidate, row) => row[places.get(candidate) ?? 0] === true,
-    settles: (candidate) => (point.settles === undefined ? candidate : point.settles(candidate as never, conventions)),
-    describe: (candidate) => describeCandidate(point, candidate),
-    least: point.least ?? 1,
-    open: point.isOpen === true,
-  });
-  const counts = point.candidates.map((_, index) => rows.filter((row) => row[index] === true).length);
-  const most = Math.max(...counts);
-  const best = point.candidates[counts.indexOf(most)];
-  if (!finding.contradicted && rows.length >= AGREEING_LEAST * all.length) {
-    const left = point.candidates.filter((_, index) => counts[index] === most);
-    return { finding: { ...finding, compared: all.length }, best, left };
-  }
-  const value = most > all.length / 2 ? best : point.candidates[0];
-  const note = `no value explains ${all.length - rows.length} of ${all.length} facts; the best, ${describeCandidate(point, best)}, explains ${most}`;
-  const found = { source: 'default', value, compared: all.length, confidence: null, note, contradicted: true } as const;
-  return { finding: { ...finding, ...found }, best, left: [] };
-}
-
 // Describes a candidate, for notes.
 function describeCandidate({ name, members }: CalibrationPoint, candidate: unknown): string {
-  if (members === undefined) return describeValue(name, candidate);
+  if (members === undefined) return describeConvention(name, candidate);
   const values = Object.entries(candidate as Partial<Conventions>) as [keyof Conventions, unknown][];
-  return values.map(([member, value]) => `${member} ${describeValue(member, value)}`).join(', ');
-}
-
-function describeValue(name: keyof Conventions, value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ');
-  return typeof value === 'object' && value !== null ? describeConvention(name, value) : String(value);
+  return values.map(([member, value]) => `${member} ${describeConvention(member, value)}`).join(', ');
 }
