@@ -26,6 +26,10 @@ export type Query = (sql: string, parameters?: readonly Parameter[]) => Promise<
 export interface Session {
   /** Runs a statement, prepared once per text. Returns the number of changed rows. */
   run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
+  /** Adds rows of list parameter $1 to an INSERT that `flush` or the end of the transaction runs once for all of them. */
+  append(sql: string, rows: readonly string[]): void;
+  /** Inserts the appended rows, so that later statements find them. */
+  flush(): Promise<void>;
   /** Runs a query and returns all rows. */
   all(sql: string, parameters?: readonly Parameter[]): Promise<ResultRow[]>;
   /** Runs a query and returns all rows as lists; integers are numbers. */
@@ -110,15 +114,17 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
     tail = result.catch(() => undefined);
     return result;
   };
-  const transaction = async <T>(work: (session: Session) => Promise<T>, within: Session = session): Promise<T> => {
+  const transaction = async <T>(work: (session: Session) => Promise<T>, within: OwnSession = session): Promise<T> => {
     // An earlier write of the same commit group may have found damage.
     if (damage !== null) throw damage;
     await within.run('BEGIN TRANSACTION');
     try {
       const value = await work(within);
+      await within.flush();
       await within.run('COMMIT');
       return value;
     } catch (thrown) {
+      within.discard();
       await within.run('ROLLBACK').catch(() => undefined);
       throw thrown;
     }
@@ -161,12 +167,18 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   };
 }
 
+interface OwnSession extends Session {
+  /** Forgets the appended rows. */
+  discard(): void;
+  dispose(): void;
+}
+
 /** Runs statements on a connection to the database at `path`. Calls `onDamage` if a statement finds damage. */
 export function createSession(
   connection: DuckDBConnection,
   path: string,
   onDamage: (damage: DamagedFile) => void = () => undefined,
-): Session & { dispose(): void } {
+): OwnSession {
   const toError = (thrown: unknown): SightlineError => {
     const error = toDatabaseError(path, thrown);
     if (error instanceof DamagedFile) onDamage(error);
@@ -184,17 +196,28 @@ export function createSession(
     });
     return statement;
   };
+  const run: Session['run'] = async (sql, parameters = []) => {
+    try {
+      // The binding prepares one statement at a time; SQL without parameters may contain several.
+      const result = parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
+      return result.rowsChanged;
+    } catch (thrown) {
+      throw toError(thrown);
+    }
+  };
+  const appended = new Map<string, string[]>();
   return {
-    run: async (sql, parameters = []) => {
-      try {
-        // The binding prepares one statement at a time; SQL without parameters may contain several.
-        const result =
-          parameters.length === 0 ? await connection.run(sql) : await (await prepare(sql, parameters)).run();
-        return result.rowsChanged;
-      } catch (thrown) {
-        throw toError(thrown);
-      }
+    run,
+    append: (sql, rows) => {
+      const earlier = appended.get(sql) ?? [];
+      appended.set(sql, earlier);
+      earlier.push(...rows);
     },
+    flush: async () => {
+      for (const [sql, rows] of appended) await run(sql, [rows]);
+      appended.clear();
+    },
+    discard: () => appended.clear(),
     all: async (sql, parameters = []) => {
       try {
         const reader =

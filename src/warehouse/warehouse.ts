@@ -115,7 +115,7 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
       return result;
     },
     noteRequests: (run, slice, requests) =>
-      database.groupCommit((session) => writeRequests(session, run.runId, slice, requests, null)),
+      database.groupCommit((session) => Promise.resolve(writeRequests(session, run.runId, slice, requests, null))),
     noteForms: async (resource, forms) => {
       if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.groupCommit);
     },

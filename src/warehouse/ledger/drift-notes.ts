@@ -99,9 +99,9 @@ const driftColumns = [...['t', 'path', 'kind', 'detail', 'example'].map(text), {
 const insertDrift = `INSERT INTO sync.drift
   SELECT $2, s.t, s.path, s.kind, s.detail, s.n, CAST($3 AS TIMESTAMP), CAST($3 AS TIMESTAMP), CAST($4 AS UUID), s.example
   FROM ${staged(driftColumns, '$1')} s`;
-const knowledgeColumns = ['t', 'path', 'kind', 'value'].map(text);
+const knowledgeColumns = ['resource', 'table', 'path', 'kind', 'value'].map(text);
 const insertKnowledge = `INSERT INTO sync.vocabulary
-  SELECT $2, s.t, s.path, s.kind, s.value, CAST($3 AS TIMESTAMP) FROM ${staged(knowledgeColumns, '$1')} s`;
+  FROM ${staged([...knowledgeColumns, { name: 'at', kind: 'timestamp' }], '$1')}`;
 
 /** Inserts new findings and new vocabulary. */
 export async function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): Promise<void> {
@@ -112,8 +112,7 @@ export async function writeDrift(session: Session, runId: string, notes: DriftNo
     await session.run(insertDrift, [stage(rows), resource, seenAt, runId]);
   }
   if (knowledge.length > 0) {
-    const rows = knowledge.map(({ table, ...item }) => ({ ...item, t: table }));
-    await session.run(insertKnowledge, [stage(rows), resource, seenAt]);
+    session.append(insertKnowledge, stage(knowledge.map((item) => ({ resource, ...item, at: seenAt }))));
   }
 }
 

@@ -39,14 +39,13 @@ export function toTimestampText(epochMs: number): string {
 const insertRequests = ledgerInsert('requests');
 
 /** Records requests; the page's counts are stored with the successful one. */
-export async function writeRequests(
+export function writeRequests(
   session: Session,
   runId: string,
   slice: Pick<SliceRef, 'id' | 'resource'>,
   requests: readonly Attempt[],
   counts: PageCounts | null,
-): Promise<void> {
-  if (requests.length === 0) return;
+): void {
   const rows = requests.map(({ sentAt, path, query, attempt, status, waitedMs, tookMs, bytes, error }) => {
     const { dataVersion, ...changes } = (error === null ? counts : null) ?? { dataVersion: null };
     return {
@@ -66,7 +65,7 @@ export async function writeRequests(
       data_version: dataVersion,
     };
   });
-  await session.run(insertRequests, [stage(rows)]);
+  session.append(insertRequests, stage(rows));
 }
 
 /** Reads the data version, which increases with every page or deletion that changes a row. */
@@ -77,8 +76,22 @@ export async function readDataVersion(query: Query): Promise<number> {
   return Number(row?.[0] ?? 0);
 }
 
+const checkpointColumns = Object.entries({
+  slice: 'text',
+  resource: 'text',
+  brand_id: 'uuid',
+  range_from: 'day',
+  range_to: 'day',
+  pass_id: 'uuid',
+  page: 'integer',
+  table_name: 'text',
+  next_cursor: 'text',
+  seen: 'json',
+  unidentified: 'integer',
+  read_at: 'timestamp',
+} as const).map(([name, kind]) => ({ name, kind }));
 const insertCheckpoint = `INSERT INTO sync.checkpoints
-  SELECT $1, $2, CAST($3 AS UUID), CAST($4 AS DATE), CAST($5 AS DATE), CAST($6 AS UUID), $7, $8, $9, $10, $11, CAST($12 AS TIMESTAMP)`;
+  SELECT * REPLACE (from_json(seen, '["VARCHAR"]') AS seen) FROM ${staged(checkpointColumns, '$1')}`;
 
 /** The keys that a page listed for one table. */
 export interface SeenRows {
@@ -88,28 +101,27 @@ export interface SeenRows {
 }
 
 /** Records a committed page of a slice: its keys and the cursor of the next page. */
-export async function writeCheckpoint(
+export function writeCheckpoint(
   session: Session,
   passId: string,
   slice: SliceRef,
   page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
-): Promise<void> {
-  for (const { table, keys, unidentified } of page.seen) {
-    await session.run(insertCheckpoint, [
-      slice.id,
-      slice.resource,
-      brandOf(slice),
-      slice.from,
-      slice.to,
-      passId,
-      page.number,
-      table,
-      page.next,
-      stage(keys),
-      unidentified,
-      toTimestampText(page.at),
-    ]);
-  }
+): void {
+  const rows = page.seen.map(({ table, keys, unidentified }) => ({
+    slice: slice.id,
+    resource: slice.resource,
+    brand_id: brandOf(slice),
+    range_from: slice.from,
+    range_to: slice.to,
+    pass_id: passId,
+    page: page.number,
+    table_name: table,
+    next_cursor: page.next,
+    seen: stage(keys),
+    unidentified,
+    read_at: toTimestampText(page.at),
+  }));
+  session.append(insertCheckpoint, stage(rows));
 }
 
 /** Deletes the checkpoints of a slice that is complete or starts again. */
@@ -184,7 +196,7 @@ export async function writeCoverage(
   const read = { pass_id: run.passId, run_id: run.runId, closed_at: toTimestampText(at), rows, state };
   const { id, resource, from, to } = slice;
   const row = { slice: id, resource, brand_id: brandOf(slice), range_from: from, range_to: to, ...read };
-  await session.run(insertCoverage, [stage([row])]);
+  session.append(insertCoverage, stage([row]));
 }
 
 /** The slices that have a record in a table of the ledger, so that the first record of a slice needs no search. */
@@ -218,6 +230,8 @@ export async function forgetCoverage(session: Session, sliceId: string): Promise
 
 /** Deletes the coverage of all slices of the same resource and brand that overlap this slice's days. */
 export async function forgetDays(session: Session, slice: SliceRef): Promise<void> {
+  // Earlier pages of the transaction may have closed such slices.
+  await session.flush();
   await session.run(
     `DELETE FROM sync.coverage WHERE resource = $1 AND brand_id IS NOT DISTINCT FROM CAST($2 AS UUID)
        AND range_from <= CAST($4 AS DATE) AND range_to >= CAST($3 AS DATE)`,

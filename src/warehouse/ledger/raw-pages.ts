@@ -16,12 +16,12 @@ export interface RawLocation {
 const insertRawPage = ledgerInsert('raw_pages');
 
 /** Records the position of a page. */
-export async function writeRawPage(
+export function writeRawPage(
   session: Session,
   runId: string,
   slice: SliceRef,
   { number, at, place }: { number: number; at: number; place: RawLocation },
-): Promise<void> {
+): void {
   const { file, position, bytes, sha256 } = place;
   const row = {
     file,
@@ -35,7 +35,7 @@ export async function writeRawPage(
     bytes,
     sha256,
   };
-  await session.run(insertRawPage, [stage([row])]);
+  session.append(insertRawPage, stage([row]));
 }
 
 /** Reads the positions of the committed pages in a file; empty if the file is unknown to the warehouse. */

@@ -60,7 +60,7 @@ export function createShapeWriter({ rows }: Pick<Shapes, 'rows'>): ShapeWriter {
         if (keys.some((key) => stored.has(key))) await forget(session, resource, changed);
         for (const key of keys) stored.add(key);
         for (const [name, value] of changed) values.set(`${resource} ${name}`, value);
-        await session.run(insertShapes, [stage(changed.map(([name, value]) => ({ resource, name, value })))]);
+        session.append(insertShapes, stage(changed.map(([name, value]) => ({ resource, name, value }))));
       };
       try {
         return await commit(write);
@@ -80,5 +80,6 @@ async function forget(
   forms: readonly (readonly [name: string, value: string])[],
 ): Promise<void> {
   const names = forms.map(([name]) => name);
+  await session.flush();
   await session.run('DELETE FROM sync.shapes WHERE resource = $1 AND list_contains($2, name)', [resource, names]);
 }

@@ -40,7 +40,7 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
   const syncedAt = `${toTimestampText(date)}000`;
   const resource = catalogue.get(slice.resource);
   const tables = await writeTables(parts, session, page, syncedAt);
-  if (raw !== null) await writeRawPage(session, run.runId, slice, { number: page.page, at: date, place: raw });
+  if (raw !== null) writeRawPage(session, run.runId, slice, { number: page.page, at: date, place: raw });
   if (drift !== null) await writeDrift(session, run.runId, drift, date);
   if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, slice, date);
   if (answer !== null) {
@@ -63,11 +63,11 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
     end = await closeSlice(parts, session, page, seen, tables, syncedAt);
   } else if (page.doubtful !== true) {
     // Without a checkpoint the slice resumes at the first doubtful page.
-    await writeCheckpoint(session, run.passId, slice, { number: page.page, next: page.next, seen, at: date });
+    writeCheckpoint(session, run.passId, slice, { number: page.page, next: page.next, seen, at: date });
   }
   const { completed, ...sums } = sumOf(tables);
   if (sums.inserted + sums.updated + sums.deleted + completed > 0) version.current += 1;
-  await writeRequests(session, run.runId, slice, page.requests, { ...sums, dataVersion: version.current });
+  writeRequests(session, run.runId, slice, page.requests, { ...sums, dataVersion: version.current });
   const quarantined = page.tables.reduce((sum, { rejectedCount }) => sum + rejectedCount, 0);
   return { tables, quarantined, ...end, ended };
 }

@@ -42,9 +42,9 @@ test('after an error in one session, no statement begins in any session, and the
       }
     };
     return {
+      ...session,
       run: (sql, parameters) => during(sql, () => session.run(sql, parameters)),
       all: (sql, parameters) => during(sql, () => session.all(sql, parameters)),
-      query: session.query,
     };
   };
   const scratch = await openScratch({ memoryLimitMb: 64, temporaryFolder: folder });
