@@ -1,17 +1,23 @@
 /** Maximum number of writes in one transaction. */
 const WRITES_MAX = 16;
 
+/** Makes writes in a transaction, in their order, and returns their results. */
+export type WriteAll<Session, Write, Result> = (
+  session: Session,
+  writes: readonly Write[],
+) => Promise<readonly Result[]>;
+
 /** Joins writes that wait at the same time, see `Database.groupCommit`. */
 export interface CommitGroups<Session> {
-  /** Adds a write to the last group of the queue, or to a new one. */
-  add<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Returns a function that adds a write to the last group of the queue, or to a new one. */
+  of<Write, Result>(writeAll: WriteAll<Session, Write, Result>): (write: Write) => Promise<Result>;
   /** Lets the next write begin a new group. */
   end(): void;
 }
 
-interface Write<Session> {
-  readonly run: (session: Session) => Promise<void>;
-  readonly resolve: () => void;
+interface Waiting<Write, Result> {
+  readonly write: Write;
+  readonly resolve: (result: Result) => void;
   readonly reject: (thrown: unknown) => void;
 }
 
@@ -20,49 +26,41 @@ export function createCommitGroups<Session>(
   enqueue: (work: () => Promise<void>) => Promise<void>,
   transaction: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
 ): CommitGroups<Session> {
-  let last: Write<Session>[] | null = null;
-  const end = (group: readonly Write<Session>[]): void => {
+  let last: unknown = null;
+  const end = (group: unknown): void => {
     if (last === group) last = null;
   };
-  const runAll = async (group: readonly Write<Session>[]): Promise<void> => {
-    if (group.length > 1) {
-      const areCommitted = await transaction(async (session) => {
-        for (const { run } of group) await run(session);
-      }).then(
-        () => true,
-        () => false,
-      );
-      if (areCommitted) {
-        for (const { resolve } of group) resolve();
-        return;
-      }
-    }
-    for (const { run, resolve, reject } of group) await transaction(run).then(resolve, reject);
-  };
-  const begin = (write: Write<Session>): void => {
-    const group = [write];
-    last = group;
-    const run = (): Promise<void> => {
-      end(group);
-      return runAll(group);
-    };
-    enqueue(run).catch((thrown: unknown) => {
-      // The group has not begun: the warehouse is closed or damaged.
-      end(group);
-      for (const { reject } of group) reject(thrown);
-    });
-  };
   return {
-    add: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-      new Promise((resolve, reject) => {
-        let value: T;
-        const run = async (session: Session): Promise<void> => {
-          value = await work(session);
+    of: <Write, Result>(writeAll: WriteAll<Session, Write, Result>) => {
+      const commit = async (group: readonly Waiting<Write, Result>[]): Promise<void> => {
+        const writes = group.map(({ write }) => write);
+        const results = await transaction((session) => writeAll(session, writes));
+        for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+      };
+      let group: Waiting<Write, Result>[] = [];
+      const begin = (): void => {
+        const own: Waiting<Write, Result>[] = [];
+        group = own;
+        last = own;
+        const run = async (): Promise<void> => {
+          end(own);
+          await commit(own).catch(async (thrown: unknown) => {
+            if (own.length === 1) own[0]?.reject(thrown);
+            else for (const one of own) await commit([one]).catch(one.reject);
+          });
         };
-        const write = { run, resolve: () => resolve(value), reject };
-        if (last !== null && last.length < WRITES_MAX) last.push(write);
-        else begin(write);
-      }),
+        enqueue(run).catch((thrown: unknown) => {
+          // The group has not begun: the warehouse is closed or damaged.
+          end(own);
+          for (const { reject } of own) reject(thrown);
+        });
+      };
+      return (write: Write) =>
+        new Promise<Result>((resolve, reject) => {
+          if (last !== group || group.length >= WRITES_MAX) begin();
+          group.push({ write, resolve, reject });
+        });
+    },
     end: () => {
       last = null;
     },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement, DuckDBValue } from '@duckdb/node-api';
 import { SightlineError } from '../base/errors.ts';
-import { createCommitGroups } from './commit-groups.ts';
+import { createCommitGroups, type WriteAll } from './commit-groups.ts';
 import { duckdb } from './duckdb.ts';
 import { DamagedFile, toDatabaseError, toOpenError } from './errors.ts';
 import { registerOpen } from './file/open-files.ts';
@@ -42,11 +42,11 @@ export interface Database {
   /** Runs `work` exclusively in a transaction: commits if it succeeds, rolls back if it throws. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` as `transaction` does, but in one transaction with other calls that wait at the same time, because a commit costs as
-   * much as several statements. Resolves after the commit. If the work of one call throws, the work of each runs again in its own
-   * transaction: `work` can run twice.
+   * Returns a function that commits a write in one transaction with other writes that wait at the same time, because statements and
+   * commits cost more than their rows. It resolves after the commit. If `writeAll` throws, each write runs again in its own transaction:
+   * a write can run twice.
    */
-  groupCommit<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  groupCommit<Write, Result>(writeAll: WriteAll<Session, Write, Result>): (write: Write) => Promise<Result>;
   /**
    * Runs `work` exclusively with `count` sessions that can run statements at the same time. Each session has its own transaction. Other
    * work waits until `work` ends, so all sessions see the same rows. `work` must not write.
@@ -149,7 +149,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
   return {
     path,
     transaction: (work) => enqueue(() => transaction(work)),
-    groupCommit: groups.add,
+    groupCommit: groups.of,
     readTogether: (count, work) =>
       enqueue(() => transaction(() => withMore(count - 1, (sessions) => work([session, ...sessions])))),
     exclusive: (work) => enqueue(() => work(session)),

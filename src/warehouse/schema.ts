@@ -3,8 +3,11 @@ import type { ColumnKind } from '../contract/fields.ts';
 /** Version of the tables in schema `sync`. A file of another version is rejected; resource tables follow the catalogue without a version. */
 export const SCHEMA_VERSION = 13;
 
-/** The SQL type of each column kind. */
-export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
+/** Kind of a stored column: that of a declared column, or a list of texts. */
+export type StoredKind = ColumnKind | 'texts';
+
+/** The SQL type of each kind. */
+export const sqlTypes: Readonly<Record<StoredKind, string>> = {
   uuid: 'UUID',
   text: 'VARCHAR',
   integer: 'BIGINT',
@@ -13,6 +16,7 @@ export const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   timestamp: 'TIMESTAMP',
   day: 'DATE',
   json: 'JSON',
+  texts: 'VARCHAR[]',
 };
 
 /** The SQL type of times in the replica and in Parquet: instants, which readers in any time zone compare correctly. */
@@ -42,7 +46,7 @@ export function fileLiteral(path: string): string {
 }
 
 /** Kind of a column of schema `sync`, and whether it must have a value. */
-type LedgerColumn = ColumnKind | `${ColumnKind} NOT NULL`;
+type LedgerColumn = StoredKind | `${StoredKind} NOT NULL`;
 
 /** Columns of the tables of schema `sync` that each page adds rows to. */
 const ledgerColumns = {
@@ -77,6 +81,20 @@ const ledgerColumns = {
     rows: 'integer NOT NULL',
     state: 'text',
   },
+  checkpoints: {
+    slice: 'text NOT NULL',
+    resource: 'text NOT NULL',
+    brand_id: 'uuid',
+    range_from: 'day',
+    range_to: 'day',
+    pass_id: 'uuid NOT NULL',
+    page: 'integer NOT NULL',
+    table_name: 'text NOT NULL',
+    next_cursor: 'text',
+    seen: 'texts',
+    unidentified: 'integer NOT NULL',
+    read_at: 'timestamp NOT NULL',
+  },
   shapes: { resource: 'text NOT NULL', name: 'text NOT NULL', value: 'text' },
   raw_pages: {
     file: 'text NOT NULL',
@@ -98,9 +116,9 @@ export type LedgerTable = keyof typeof ledgerColumns;
 /** Returns the columns of a table of `ledgerColumns`. */
 export function columnsOfLedger(
   table: LedgerTable,
-): readonly { readonly name: string; readonly kind: ColumnKind; readonly constraint: string }[] {
+): readonly { readonly name: string; readonly kind: StoredKind; readonly constraint: string }[] {
   return Object.entries(ledgerColumns[table]).map(([name, column]) => {
-    const [kind, ...constraint] = column.split(' ') as [ColumnKind, ...string[]];
+    const [kind, ...constraint] = column.split(' ') as [StoredKind, ...string[]];
     return { name, kind, constraint: constraint.join(' ') };
   });
 }
@@ -121,10 +139,7 @@ CREATE TABLE sync.runs (
   quarantined BIGINT, tables JSON, error VARCHAR, data_version BIGINT, pid BIGINT, kind VARCHAR, trigger VARCHAR);
 ${createLedger('requests')}
 ${createLedger('coverage')}
-CREATE TABLE sync.checkpoints (
-  slice VARCHAR NOT NULL, resource VARCHAR NOT NULL, brand_id UUID, range_from DATE, range_to DATE,
-  pass_id UUID NOT NULL, page BIGINT NOT NULL, table_name VARCHAR NOT NULL, next_cursor VARCHAR, seen VARCHAR[],
-  unidentified BIGINT NOT NULL, read_at TIMESTAMP NOT NULL);
+${createLedger('checkpoints')}
 CREATE TABLE sync.quarantine (
   id VARCHAR NOT NULL, resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, reason VARCHAR NOT NULL,
   item JSON, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID NOT NULL);

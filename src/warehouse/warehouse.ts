@@ -3,7 +3,7 @@ import { type Catalogue, createLiveCatalogue, type Resource } from '../contract/
 import { createObservedForms, type ObservedForms } from '../contract/field-forms.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { Repeats, Values } from '../contract/rows.ts';
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import { type Database, type DatabaseOptions, openDatabase, type Session } from './database.ts';
 import { type GenericEndpoints, openGenericEndpoints } from './generic/generic-endpoints.ts';
 import {
   clearCheckpoints,
@@ -20,7 +20,7 @@ import { migrate } from './migrate.ts';
 import { removeImplausible } from './write/implausible-rows.ts';
 import type { PageCommit, PageResult } from './write/page-commit.ts';
 import { createTableWriters } from './write/table-writers.ts';
-import { writePage } from './write/write-page.ts';
+import { writePages } from './write/write-page.ts';
 
 /** A workspace's warehouse, opened by the process that owns it. */
 export interface Warehouse {
@@ -92,6 +92,12 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     await database.close();
     throw thrown;
   }
+  type Write = { readonly page: PageCommit; readonly writeForms: (session: Session) => Promise<void> };
+  const commit = database.groupCommit(async (session, writes: readonly Write[]) => {
+    for (const { writeForms } of writes) await writeForms(session);
+    const pages = writes.map(({ page }) => page);
+    return writePages({ catalogue, writers, version, known, unconfirmed }, session, pages);
+  });
   return {
     database,
     forms,
@@ -105,19 +111,14 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     writePage: async (page) => {
       const { resource } = page.slice;
       const observed = forms.unstored(resource);
-      const result = await shapes.write(resource, observed.forms, (writeForms) =>
-        database.groupCommit(async (session) => {
-          await writeForms(session);
-          return writePage({ catalogue, writers, version, known, unconfirmed }, session, page);
-        }),
-      );
+      const result = await shapes.write(resource, observed.forms, (writeForms) => commit({ page, writeForms }));
       observed.stored();
       return result;
     },
     noteRequests: (run, slice, requests) =>
-      database.groupCommit((session) => Promise.resolve(writeRequests(session, run.runId, slice, requests, null))),
+      database.transaction((session) => Promise.resolve(writeRequests(session, run.runId, slice, requests, null))),
     noteForms: async (resource, forms) => {
-      if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.groupCommit);
+      if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.transaction);
     },
     contentRepeats: (sliceId) => database.exclusive((session) => readRepeats(session, sliceId)),
     restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),

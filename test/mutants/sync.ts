@@ -244,8 +244,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/warehouse/write/upsert.ts',
-    from: '(old.deleted || old.hash !== row.hash)',
-    to: 'old.hash !== row.hash',
+    from: '(found.deleted || found.hash !== row.hash)',
+    to: 'found.hash !== row.hash',
     tests: ['test/sync/change.test.ts'],
   },
   {

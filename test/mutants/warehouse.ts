@@ -75,6 +75,18 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/warehouse/notes.test.ts'],
   },
   {
+    file: 'src/warehouse/write/write-page.ts',
+    from: 'own.some((key) => keys.has(key)) || ',
+    to: '',
+    tests: ['test/warehouse/notes.test.ts'],
+  },
+  {
+    file: 'src/warehouse/write/write-page.ts',
+    from: ' || group.some(isDependent)',
+    to: '',
+    tests: ['test/warehouse/notes.test.ts'],
+  },
+  {
     file: 'src/warehouse/write/tombstones.ts',
     from: '+ INTERVAL 1 DAY`);',
     to: '`);',

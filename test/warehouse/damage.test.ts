@@ -125,7 +125,11 @@ test('a database with damage found by a statement rejects all work, is not writt
   // Also the writes that wait together with the one that finds the damage.
   const insert = (session: Session): Promise<unknown> => session.run('INSERT INTO later VALUES (3)');
   const read = (session: Session): Promise<unknown> => session.all('SELECT sum(h) FROM t');
-  const results = await Promise.allSettled([insert, read, insert].map((write) => database.groupCommit(write)));
+  const commit = database.groupCommit(async (session, writes: readonly ((session: Session) => Promise<unknown>)[]) => {
+    for (const write of writes) await write(session);
+    return writes;
+  });
+  const results = await Promise.allSettled([insert, read, insert].map(commit));
   const damage = database.damage();
   expect(damage).toBeInstanceOf(DamagedFile);
   expect(damage).toMatchObject({ code: 'warehouse_invalid', path });

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Database, ResultRow } from '../../src/warehouse/database.ts';
+import type { Database, ResultRow, Session } from '../../src/warehouse/database.ts';
 import { createShapeWriter, readShapes } from '../../src/warehouse/ledger/shapes.ts';
 import { SCHEMA_VERSION, sqlTypes } from '../../src/warehouse/schema.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
@@ -239,12 +239,17 @@ test('sessions that read together see the same state, and writes wait for them',
 
 test('waiting writes share a commit; if one of them fails, the others are committed alone and in order', async () => {
   const database = await openEmpty();
-  const write = (name: string, error?: Error): Promise<unknown> =>
-    database.groupCommit(async (session) => {
-      await session.run(insert(name));
-      if (error !== undefined) throw error;
-      return (await session.all('SELECT CAST(txid_current() AS VARCHAR) AS id'))[0]?.['id'];
-    });
+  const commit = database.groupCommit(
+    async (session, writes: readonly { name: string; error?: Error | undefined }[]) => {
+      for (const { name, error } of writes) {
+        session.append('INSERT INTO tags (id, name) SELECT uuid(), unnest(CAST($1 AS VARCHAR[]))', [name]);
+        if (error !== undefined) throw error;
+      }
+      const [row] = await session.all('SELECT CAST(txid_current() AS VARCHAR) AS id');
+      return writes.map(() => row?.['id']);
+    },
+  );
+  const write = (name: string, error?: Error): Promise<unknown> => commit({ name, error });
 
   const together = await Promise.all(['a', 'b', 'c'].map((name) => write(name)));
   expect(new Set(together).size).toBe(1);
@@ -269,9 +274,13 @@ test('if the write of a page fails, the next page stores its forms', async () =>
   const stored = async (): Promise<unknown> => (await database.exclusive((session) => readShapes(session.query))).rows;
   const writer = createShapeWriter({ rows: [] });
   const forms = new Map([['envelope', 'data']]);
-  const write = (resource: string, error?: Error): Promise<void> =>
+  const commit = database.groupCommit(async (session, writes: readonly ((session: Session) => Promise<void>)[]) => {
+    for (const one of writes) await one(session);
+    return writes;
+  });
+  const write = (resource: string, error?: Error): Promise<unknown> =>
     writer.write(resource, forms, (writeForms) =>
-      database.groupCommit(async (session) => {
+      commit(async (session) => {
         await writeForms(session);
         if (error !== undefined) throw error;
       }),

@@ -38,22 +38,35 @@ const changedTwice = ['a', 'b'].map((text): Step => ({
   pages: [[itemOf(0, { text }), itemOf(1, { text })]],
 }));
 
+// Pages that are written together.
+const emptyFirst: Step[] = [{ ...list, pages: [[]], closes: true }, list];
+const detailTwice = [null, 'long', 'long', null].map((body): Step => ({
+  kind: 'detail',
+  brand: 0,
+  tick: 1,
+  full: { id: note.id, body, marks: [] },
+  again: false,
+}));
+
 // Writes the steps, and returns the expected rows with all of their versions.
 async function written(to: Written, steps: readonly Step[]): Promise<ReturnType<typeof modelRows>> {
   await clear(to);
   const model: Model = new Map();
   await inOrder(steps, async (one, at) => {
+    applyStep(model, one, at, to.tables);
     const rewritten = await writeStep(to, one, at);
     const ids = one.kind === 'list' ? one.pages.flat().map(({ id }) => id) : [];
     // Pages that contain several versions of a note change it each time.
     if (new Set(ids).size === ids.length) expect(rewritten).toBe(0);
-    applyStep(model, one, at, to.tables);
   });
   return modelRows(model);
 }
 
 const steps = fc.array(step, { maxLength: 12 });
-const runs = { numRuns: countOf(8, 400), examples: [[detailOfDeleted], [checkedLater], [changedTwice]] as [Step[]][] };
+const runs = {
+  numRuns: countOf(8, 400),
+  examples: [[detailOfDeleted], [checkedLater], [changedTwice], [emptyFirst], [[list, ...detailTwice]]] as [Step[]][],
+};
 
 test('any sequence of pages of a paged scan and a report produces the rows and versions of a model in memory', async () => {
   const to = await openWritten(scanned);

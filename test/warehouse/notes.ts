@@ -266,11 +266,24 @@ export async function writeStep({ warehouse, tables, commit }: Written, one: Ste
   return 'again' in one && one.again ? write() : 0;
 }
 
-/** Runs steps, each at its time in epoch milliseconds. */
+/**
+ * Runs steps, each at its time in epoch milliseconds. A step after steps of a single page does not wait for them, so that its first page
+ * shares a transaction with theirs.
+ */
 export async function inOrder(steps: readonly Step[], work: (one: Step, at: number) => Promise<void>): Promise<void> {
   let at = START_MS;
+  let running: Promise<void>[] = [];
   for (const one of steps) {
     at += one.tick * 1000;
-    await work(one, at);
+    running.push(work(one, at));
+    if (isSinglePage(one)) continue;
+    await Promise.all(running);
+    running = [];
   }
+  await Promise.all(running);
+}
+
+function isSinglePage(one: Step): boolean {
+  if (one.kind === 'list') return one.pages.length === 1 && one.closes && !one.again;
+  return one.kind === 'report' || (one.kind === 'detail' && !one.again);
 }

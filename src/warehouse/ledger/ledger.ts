@@ -76,22 +76,7 @@ export async function readDataVersion(query: Query): Promise<number> {
   return Number(row?.[0] ?? 0);
 }
 
-const checkpointColumns = Object.entries({
-  slice: 'text',
-  resource: 'text',
-  brand_id: 'uuid',
-  range_from: 'day',
-  range_to: 'day',
-  pass_id: 'uuid',
-  page: 'integer',
-  table_name: 'text',
-  next_cursor: 'text',
-  seen: 'json',
-  unidentified: 'integer',
-  read_at: 'timestamp',
-} as const).map(([name, kind]) => ({ name, kind }));
-const insertCheckpoint = `INSERT INTO sync.checkpoints
-  SELECT * REPLACE (from_json(seen, '["VARCHAR"]') AS seen) FROM ${staged(checkpointColumns, '$1')}`;
+const insertCheckpoint = ledgerInsert('checkpoints');
 
 /** The keys that a page listed for one table. */
 export interface SeenRows {

@@ -3,36 +3,34 @@ import type { Row, Values } from '../../contract/rows.ts';
 import { type ChildTable, type Column, engineColumns, type ResourceTable } from '../../contract/tables.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
-import { stage, staged } from './staging.ts';
+import { sameKey, stage, staged } from './staging.ts';
 import { insertSql, pickColumns, statementsOf } from './statements.ts';
 
-/** Writes the child rows of a table's rows. */
-export interface ChildWriter {
-  insert(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
-  /** Deletes the child rows of rows that are about to get new ones. */
-  remove(session: Session, rows: readonly Row[], shared: Values): Promise<void>;
-  /** Counts, by table, the live child rows of stored rows and how many of them the new rows lack. */
-  countLosses(session: Session, rows: readonly Row[], shared: Values): Promise<TableLoss[]>;
+/** The run and the time that rows come from. */
+export interface Provenance {
+  readonly runId: string;
+  /** Upstream's time, UTC, as `YYYY-MM-DD HH:MM:SS.ffffff`. */
+  readonly syncedAt: string;
 }
 
-/**
- * Creates the writer for all child tables of `table`; `shared` names the columns with one value for all rows of a page.
- */
-export function createChildWriter(table: ResourceTable, shared: readonly string[]): ChildWriter {
-  const writers = table.children.map((child, index) => childWriter(table, child, index, shared));
-  return {
-    insert: async (session, rows, values) => {
-      for (const writer of writers) await writer.insert(session, rows, values);
-    },
-    remove: async (session, rows, values) => {
-      for (const writer of writers) await writer.remove(session, rows, values);
-    },
-    countLosses: async (session, rows, values) => {
-      const losses: TableLoss[] = [];
-      for (const writer of writers) losses.push(...(await writer.countLosses(session, rows, values)));
-      return losses;
-    },
-  };
+/** A row of a page. */
+export interface ParentRow {
+  readonly row: Row;
+  readonly page: { readonly provenance: Provenance };
+}
+
+/** Writes the rows of one child table. */
+export interface ChildWriter {
+  insert(session: Session, parents: readonly ParentRow[]): Promise<void>;
+  /** Deletes the child rows of rows that are about to get new ones. */
+  remove(session: Session, parents: readonly ParentRow[]): Promise<void>;
+  /** Counts the live child rows of stored rows and how many of them the new rows lack. */
+  countLoss(session: Session, parents: readonly ParentRow[]): Promise<TableLoss>;
+}
+
+/** Creates the writers of the child tables of `table`. */
+export function createChildWriters(table: ResourceTable): ChildWriter[] {
+  return table.children.map((child, index) => childWriter(table, child, index));
 }
 
 /** Returns the key of a parent row under the column names of a child table. */
@@ -46,41 +44,42 @@ export function parentKeyOf(table: ResourceTable, child: ChildTable, key: Values
   return renamed;
 }
 
-function childWriter(table: ResourceTable, child: ChildTable, index: number, shared: readonly string[]): ChildWriter {
+function childWriter(table: ResourceTable, child: ChildTable, index: number): ChildWriter {
   const columns = [...child.columns, ...engineColumns];
-  const statements = statementsOf(columns, child.parentKey, shared);
+  const statements = statementsOf(columns, child.parentKey);
   const own = statements.staged.filter(({ source, name }) => isOwn(source.from, name));
   const inherited = statements.staged.filter((column) => !own.includes(column));
   const insert = insertSql(child.name, columns, statements, nested(inherited, own));
-  const remove = statementsOf(
-    columns.filter((column) => child.parentKey.includes(column.name)),
-    child.parentKey,
-    shared,
-  );
+  const parentKey = columns.filter((column) => child.parentKey.includes(column.name));
+  const isChild = sameKey('t', 's', child.parentKey);
   const countSql = `SELECT CAST(count(*) AS BIGINT) AS live FROM ${quoted(child.name)} t
-    JOIN ${staged(remove.staged, '$1')} s ON ${remove.matches} WHERE t."_deleted_at" IS NULL`;
-  const keysOf = (rows: readonly Row[]): string[] =>
-    stage(rows.map((row) => pickColumns(parentKeyOf(table, child, row.key), remove.staged)));
-  const removeSql = `DELETE FROM ${quoted(child.name)} t USING ${staged(remove.staged, '$1')} s WHERE ${remove.matches}`;
+    JOIN ${staged(parentKey, '$1')} s ON ${isChild} WHERE t."_deleted_at" IS NULL`;
+  const keysOf = (parents: readonly ParentRow[]): string[] =>
+    stage(parents.map(({ row }) => pickColumns(parentKeyOf(table, child, row.key), parentKey)));
+  const removeSql = `DELETE FROM ${quoted(child.name)} t USING ${staged(parentKey, '$1')} s WHERE ${isChild}`;
   return {
-    insert: async (session, rows, values) => {
-      const entries = rows.flatMap((row) => {
+    insert: async (session, parents) => {
+      const entries = parents.flatMap(({ row, page }) => {
         const children = row.children[index];
         if (children === undefined || children.rows.length === 0) return [];
-        const common = pickColumns({ ...children.inherited, _row_hash: row.hash }, inherited);
-        const items = children.rows.map(({ values: own, extra }) => (extra === null ? own : { ...own, _extra: extra }));
+        const { runId, syncedAt } = page.provenance;
+        const engine = { _synced_at: syncedAt, _run_id: runId, _row_hash: row.hash };
+        const common = pickColumns({ ...children.inherited, ...engine }, inherited);
+        const items = children.rows.map(({ values, extra }) =>
+          extra === null ? values : { ...values, _extra: extra },
+        );
         return [{ common, items }];
       });
-      if (entries.length > 0) await session.run(insert, statements.parameters(stage(entries), values));
+      if (entries.length > 0) await session.run(insert, [stage(entries)]);
     },
-    remove: async (session, rows, values) => {
-      await session.run(removeSql, remove.parameters(keysOf(rows), values));
+    remove: async (session, parents) => {
+      await session.run(removeSql, [keysOf(parents)]);
     },
-    countLosses: async (session, rows, values) => {
-      const [row] = await session.all(countSql, remove.parameters(keysOf(rows), values));
-      const before = Number(row?.['live'] ?? 0);
-      const after = rows.reduce((sum, { children }) => sum + (children[index]?.rows.length ?? 0), 0);
-      return [{ table: child.name, before, lost: Math.max(0, before - after) }];
+    countLoss: async (session, parents) => {
+      const [counted] = await session.all(countSql, [keysOf(parents)]);
+      const before = Number(counted?.['live'] ?? 0);
+      const after = parents.reduce((sum, { row }) => sum + (row.children[index]?.rows.length ?? 0), 0);
+      return { table: child.name, before, lost: Math.max(0, before - after) };
     },
   };
 }

@@ -10,9 +10,10 @@ import {
   writeCoverage,
 } from '../ledger/ledger.ts';
 import { forgetUnconfirmedDeletion, writeUnconfirmedDeletion } from '../ledger/unconfirmed-deletions.ts';
-import type { UnconfirmedRows, PageChanges, PageCommit, PageResult } from './page-commit.ts';
+import type { UnconfirmedRows, PageCommit, PageResult } from './page-commit.ts';
 import type { TableWriters } from './table-writers.ts';
 import { countByDay, type UnseenRow } from './tombstones.ts';
+import type { Changes } from './upsert.ts';
 
 /** Dependencies of `closeSlice`. */
 export interface CloseParts {
@@ -32,7 +33,7 @@ export async function closeSlice(
   session: Session,
   last: PageCommit,
   seen: readonly SeenRows[],
-  tables: ReadonlyMap<string, PageChanges>,
+  tables: ReadonlyMap<string, Changes>,
   syncedAt: string,
 ): Promise<Pick<PageResult, 'deletionsSkipped' | 'unconfirmed'>> {
   const { run, slice, date, page, next, doubtful = false } = last;
@@ -50,7 +51,7 @@ export async function closeSlice(
   if (next === null && impliesDeletions(resource) && deletionsSkipped === null) {
     if (await slicesWithThem.mayHave(session, slice.id)) await forgetUnconfirmedDeletion(session, slice.id);
     for (const rows of seen) {
-      const changes = tables.get(rows.table) as PageChanges;
+      const changes = tables.get(rows.table) as Changes;
       const result = await deleteUnseen(resource, writers, session, last, rows, syncedAt);
       deleted += result.deleted;
       changes.deleted += result.deleted;
@@ -105,7 +106,7 @@ async function deleteUnseen(
   return { deleted, unconfirmed: { ...loss, days: countByDay(kept), keys: kept.map(({ key }) => key) } };
 }
 
-// A series keeps earlier rows, and a detail is a part of a list's row: neither has rows to delete.
-function impliesDeletions(resource: Resource): boolean {
+/** Whether a complete read deletes the rows that it lacks. A series keeps earlier rows, and a detail is a part of a list's row. */
+export function impliesDeletions(resource: Resource): boolean {
   return resource.change.kind !== 'value' && resource.change.kind !== 'detail';
 }

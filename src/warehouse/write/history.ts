@@ -30,8 +30,8 @@ export interface HistoryWriter {
    * outside `telling` changed, updates the latest version in place.
    */
   record(session: Session, rows: PageRows, at: string): Promise<void>;
-  /** Adds the first version of new rows; a sparse history needs none. */
-  begin(session: Session, rows: PageRows, at: string): Promise<void>;
+  /** Adds the first version of new rows, which were written at times between `first` and `last`; a sparse history needs none. */
+  begin(session: Session, rows: PageRows, written: readonly [first: string, last: string]): Promise<void>;
   /** Updates the latest versions with columns that a detail has added. */
   complete(session: Session, rows: PageRows): Promise<void>;
   /** Ends the open versions of deleted rows and adds a `deleted` version at `at`. */
@@ -80,8 +80,10 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
   const closeSql = `UPDATE ${name} AS h SET ${VALID_TO} = n._began
     FROM (SELECT ${keyList}, max(h.${VALID_FROM}) AS _began ${stored} WHERE ${open} GROUP BY ALL) n
     WHERE ${same('h', 'n')} AND ${open} AND h.${VALID_FROM} < n._began`;
-  // New rows have this `_synced_at`, which saves a search of a large table.
-  const firstSql = `${insert} SELECT ${at}, NULL, 'inserted', ${currentValues} FROM (${currentRows(history, rows)} AND t._synced_at = ${at}) n`;
+  // The times save a search of a large table.
+  const [first, last] = [2, 3].map((index) => `CAST($${rowTime === undefined ? index : index + 2} AS TIMESTAMP)`);
+  const firstSql = `${insert} SELECT n._synced_at, NULL, 'inserted', ${currentValues}
+    FROM (SELECT t._synced_at, ${storedRows(history, rows)} WHERE t._synced_at BETWEEN ${first} AND ${last}) n`;
   const keepSql = backfillSql(history, rows);
   const onlySql = `DELETE FROM ${name} h USING ${rows} s WHERE ${same('h', 's')} AND ${open} AND h.${CHANGE} = 'inserted'`;
   const assigned = content.filter((column) => !rowKey.includes(column));
@@ -108,8 +110,8 @@ export function createHistoryWriter(history: HistoryTable): HistoryWriter {
       if (begun < changed.keys.length) await session.run(complete, given);
       if (history.isSparse) await session.run(onlySql, given.slice(0, 1));
     },
-    begin: async (session, fresh, time) => {
-      if (!history.isSparse && fresh.keys.length > 0) await session.run(firstSql, [...parameters(fresh), time]);
+    begin: async (session, fresh, written) => {
+      if (!history.isSparse && fresh.keys.length > 0) await session.run(firstSql, [...parameters(fresh), ...written]);
     },
     complete: async (session, completed) => {
       if (completed.keys.length > 0) await session.run(complete, parameters(completed));

@@ -46,7 +46,7 @@ export type PageAnswer = Pick<StoredAnswer, 'query' | 'body'>;
 
 /** Changes of a committed page, by table. */
 export interface PageResult {
-  readonly tables: ReadonlyMap<string, PageChanges>;
+  readonly tables: ReadonlyMap<string, Changes>;
   readonly quarantined: number;
   /** Reason why the end of the slice deleted no rows; null if the deletions were checked. */
   readonly deletionsSkipped: string | null;
@@ -55,9 +55,6 @@ export interface PageResult {
   /** Whether the slice ended with this page. */
   readonly ended: boolean;
 }
-
-/** Changes of a table, and the number of rows in the page. */
-export type PageChanges = Changes & { read: number };
 
 /** Rows of a table that the slice no longer lists but that stay live. */
 export interface UnconfirmedRows extends TableLoss {

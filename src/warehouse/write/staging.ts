@@ -1,6 +1,5 @@
 import { toExactJson } from '../../base/json.ts';
-import type { Column } from '../../contract/tables.ts';
-import { columnsOfLedger, type LedgerTable, literal, quoted, sqlTypes } from '../schema.ts';
+import { columnsOfLedger, type LedgerTable, literal, quoted, sqlTypes, type StoredKind } from '../schema.ts';
 
 /**
  * Converts rows to a list parameter for DuckDB, one JSON text per row; `staged` casts them to the column types. Of the
@@ -15,7 +14,7 @@ export function stage(rows: readonly Readonly<Record<string, unknown>>[]): strin
  * Returns SQL of a subquery with the rows of list parameter `list` (such as `$1`) and these columns. Without the cast, DuckDB does not
  * know the parameter's type and plans the statement again each time it runs.
  */
-export function staged(columns: readonly Pick<Column, 'name' | 'kind'>[], list: string): string {
+export function staged(columns: readonly { readonly name: string; readonly kind: StoredKind }[], list: string): string {
   const types = Object.fromEntries(columns.map(({ name, kind }) => [name, sqlTypes[kind]]));
   return `(SELECT unnest(item) FROM (SELECT from_json(text, ${literal(JSON.stringify(types))}) AS item
     FROM (SELECT unnest(CAST(${list} AS VARCHAR[])) AS text)))`;

@@ -1,5 +1,5 @@
 import type { TableLoss } from '../../contract/plausibility/mass-deletion.ts';
-import type { Row, TableRows, Values } from '../../contract/rows.ts';
+import type { Row } from '../../contract/rows.ts';
 import {
   DETAIL_ITEM,
   detailColumns,
@@ -10,11 +10,11 @@ import {
 } from '../../contract/tables.ts';
 import type { Session } from '../database.ts';
 import { quoted, sqlTypes } from '../schema.ts';
-import { createChildWriter } from './child-rows.ts';
+import { type ChildWriter, createChildWriters, type ParentRow, type Provenance } from './child-rows.ts';
 import type { HistoryWriter, PageRows } from './history.ts';
 import { createKeyFilter, type KeyFilter } from './key-filter.ts';
 import { stage, staged, wellFormed } from './staging.ts';
-import { insertSql, pickColumns, type Statements, statementsOf } from './statements.ts';
+import { insertSql, pickColumns, statementsOf, updateSql } from './statements.ts';
 
 /** How the rows of a resource are written to its table. */
 export type WriteMode =
@@ -25,15 +25,10 @@ export type WriteMode =
   /** Adds columns to rows that a list has written. */
   | 'detail';
 
-/** The run and the time that rows come from. */
-export interface Provenance {
-  readonly runId: string;
-  /** Upstream's time, UTC, as `YYYY-MM-DD HH:MM:SS.ffffff`. */
-  readonly syncedAt: string;
-}
-
-/** Row counts of a write. */
+/** Row counts of a page's write to a table. */
 export interface Changes {
+  /** Rows of the page. */
+  read: number;
   inserted: number;
   updated: number;
   deleted: number;
@@ -41,16 +36,20 @@ export interface Changes {
   completed: number;
 }
 
+/** The rows of a page for one table. */
+export interface TablePage {
+  readonly rows: readonly Row[];
+  readonly provenance: Provenance;
+  /** Counted by the writer. */
+  readonly changes: Changes;
+  /** Called with the nested rows that stored rows would lose; throws to reject the write. */
+  readonly checkLoss?: (loss: TableLoss) => void;
+}
+
 /** Writes the rows of one table; its SQL is built once. */
 export interface TableWriter {
-  /** Calls `checkLoss` with the nested rows that stored rows would lose; it throws to reject the write. */
-  write(
-    session: Session,
-    rows: TableRows,
-    fixed: Values,
-    provenance: Provenance,
-    checkLoss?: (loss: TableLoss) => void,
-  ): Promise<Changes>;
+  /** Writes the rows of pages that have no row in common. */
+  write(session: Session, pages: readonly TablePage[]): Promise<void>;
 }
 
 /** What a writer has to know about the other writers of its table. */
@@ -78,61 +77,42 @@ export function createTableWriter(
   }
 }
 
-const PROVENANCE = ['_synced_at', '_run_id'];
-
 function rowsWriter(table: ResourceTable, { hasDetails, isOnly }: WriterOptions, history: HistoryWriter): TableWriter {
   const columns = [...table.columns, ...engineColumnsOf(table)];
-  const shared = [...table.fixed, ...PROVENANCE];
-  const statements = statementsOf(columns, table.key, shared);
+  const statements = statementsOf(columns, table.key);
   const insert = insertSql(table.name, columns, statements);
   const lookup = lookupOf(table, '_row_hash', history.rowTime);
-  const assigned = columns.filter((column) => !table.key.includes(column.name));
-  const update = updateSql(
-    table,
-    statements,
-    // A revived row lost the children of its detail. Without a hash the next detail is written again.
-    [
-      ...assigned.map((column) => assignment(column.name, statements.value(column))),
-      ...(hasDetails ? ['"_detail_hash" = NULL'] : []),
-    ],
-  );
-  const children = createChildWriter(table, shared);
+  // A revived row lost the children of its detail. Without a hash the next detail is written again.
+  const update = updateSql(table, columns, statements, hasDetails ? ['"_detail_hash" = NULL'] : []);
+  const children = createChildWriters(table);
   const filter = createNewRowFilter(table, isOnly);
-  const staging = (rows: readonly Row[]): string[] =>
-    stage(rows.map((row) => pickColumns({ ...row.values, ...engineValues(row) }, statements.staged)));
+  const staging = (items: readonly PageRow[]): string[] =>
+    stage(items.map((item) => pickColumns({ ...item.row.values, ...engineValues(item) }, statements.staged)));
   return {
-    write: async (session, { rows }, fixed, provenance, checkLoss) => {
-      const values = sharedValues(fixed, provenance);
-      const found = (await filter.allNew(session, rows))
-        ? new Map<number, Found>()
-        : await lookup(session, rows, values);
-      const fresh = rows.filter((_row, place) => !found.has(place));
-      const changed = rows.filter((row, place) => {
-        const old = found.get(place);
-        return old !== undefined && (old.deleted || old.hash !== row.hash);
-      });
-      const replaced = pageRows(changed, rows, found, history.rowTime);
-      if (fresh.length > 0) await session.run(insert, statements.parameters(staging(fresh), values));
+    write: async (session, pages) => {
+      const items = itemsOf(pages);
+      if (!(await filter.allNew(session, items))) await lookup(session, items);
+      const fresh = items.filter(({ found }) => found === null);
+      const changed = items.filter(({ row, found }) => found !== null && (found.deleted || found.hash !== row.hash));
+      for (const { page } of fresh) page.changes.inserted += 1;
+      for (const { page } of changed) page.changes.updated += 1;
+      if (fresh.length > 0) await session.run(insert, [staging(fresh)]);
       if (changed.length > 0) {
-        if (checkLoss !== undefined) {
-          const stored = rows.filter((_row, place) => found.get(place)?.deleted === false);
-          for (const loss of await children.countLosses(session, stored, values)) checkLoss(loss);
-        }
-        await history.keep(session, replaced);
-        await session.run(update, statements.parameters(staging(changed), values));
-        await children.remove(session, changed, values);
+        await checkLosses(session, children, changed, items);
+        await history.keep(session, pageRows(changed, history.rowTime));
+        await session.run(update, [staging(changed)]);
+        for (const child of children) await child.remove(session, changed);
       }
-      await children.insert(session, [...fresh, ...changed], values);
-      await history.begin(session, pageRows(fresh, rows, found, history.rowTime), provenance.syncedAt);
-      await history.record(session, replaced, provenance.syncedAt);
-      return { ...nothing(), inserted: fresh.length, updated: changed.length };
+      for (const child of children) await child.insert(session, [...fresh, ...changed]);
+      await history.begin(session, pageRows(fresh, history.rowTime), timesOf(pages));
+      await record(session, history, changed);
     },
   };
 }
 
 function seriesWriter(table: ResourceTable): TableWriter {
   const columns = [...table.columns, ...engineColumnsOf(table)];
-  const statements = statementsOf(columns, table.key, [...table.fixed, ...PROVENANCE]);
+  const statements = statementsOf(columns, table.key);
   const insert = insertSql(table.name, columns, statements);
   const scope = table.fixed.map((name, index) => {
     const kind = table.columns.find((column) => column.name === name)?.kind ?? 'text';
@@ -141,74 +121,68 @@ function seriesWriter(table: ResourceTable): TableWriter {
   const latest = `SELECT "_row_hash" AS hash, epoch_ms("${OBSERVED_AT}") AS observed_ms FROM ${quoted(table.name)}
     WHERE true ${scope.join(' ')} ORDER BY "${OBSERVED_AT}" DESC LIMIT 1`;
   return {
-    write: async (session, { rows }, fixed, provenance) => {
-      const changes = nothing();
-      const scoped = table.fixed.map((name) => (fixed[name] ?? null) as string | null);
-      for (const row of rows) {
+    write: async (session, pages) => {
+      for (const item of itemsOf(pages)) {
+        const { provenance, changes } = item.page;
+        const { values, hash } = item.row;
+        const scoped = table.fixed.map((name) => (values[name] ?? null) as string | null);
         const [last] = await session.all(latest, scoped);
-        if (last?.['hash'] === row.hash) continue;
+        if (last?.['hash'] === hash) continue;
         const observed = laterThan(provenance.syncedAt, last === undefined ? null : Number(last['observed_ms']));
-        const values = { ...row.values, [OBSERVED_AT]: observed, ...engineValues(row) };
-        const staging = stage([pickColumns(values, statements.staged)]);
-        await session.run(insert, statements.parameters(staging, sharedValues(fixed, provenance)));
+        const written = { ...values, [OBSERVED_AT]: observed, ...engineValues(item) };
+        await session.run(insert, [stage([pickColumns(written, statements.staged)])]);
         changes.inserted += 1;
       }
-      return changes;
     },
   };
 }
 
 function detailWriter(table: ResourceTable, history: HistoryWriter): TableWriter {
   const columns = [...table.columns, ...detailColumns];
-  const shared = [...table.fixed, '_detail_synced_at'];
-  const statements = statementsOf(columns, table.key, shared);
+  const statements = statementsOf(columns, table.key);
   const lookup = lookupOf(table, '_detail_hash', history.rowTime);
-  const assigned = columns.filter((column) => !table.key.includes(column.name));
-  const update = updateSql(
-    table,
-    statements,
-    assigned.map((column) => assignment(column.name, statements.value(column))),
-  );
-  const children = createChildWriter(table, [...table.fixed, ...PROVENANCE]);
+  const update = updateSql(table, columns, statements);
+  const children = createChildWriters(table);
+  const staging = ({ row, page }: PageRow) =>
+    pickColumns(
+      {
+        ...row.values,
+        _detail_hash: row.hash,
+        _detail_extra: row.extra,
+        [DETAIL_ITEM]: row.item === null ? null : wellFormed(row.item),
+        _detail_synced_at: page.provenance.syncedAt,
+      },
+      statements.staged,
+    );
   return {
-    write: async (session, { rows }, fixed, provenance) => {
-      const values = { ...sharedValues(fixed, provenance), _detail_synced_at: provenance.syncedAt };
-      const found = await lookup(session, rows, values);
-      const changed = rows.filter((row, place) => found.has(place) && found.get(place)?.hash !== row.hash);
-      const known = rows.filter((row, place) => ![null, undefined, row.hash].includes(found.get(place)?.hash));
-      if (changed.length === 0) return nothing();
-      const staging = changed.map((row) =>
-        pickColumns(
-          {
-            ...row.values,
-            _detail_hash: row.hash,
-            _detail_extra: row.extra,
-            [DETAIL_ITEM]: row.item === null ? null : wellFormed(row.item),
-          },
-          statements.staged,
-        ),
-      );
-      const replaced = pageRows(known, rows, found, history.rowTime);
+    write: async (session, pages) => {
+      const items = itemsOf(pages);
+      await lookup(session, items);
+      const changed = items.filter(({ row, found }) => found !== null && found.hash !== row.hash);
+      const isKnown = ({ found }: PageRow): boolean => found !== null && found.hash !== null;
+      const known = changed.filter(isKnown);
+      const completed = changed.filter((item) => !isKnown(item));
+      for (const { page } of known) page.changes.updated += 1;
+      for (const { page } of completed) page.changes.completed += 1;
+      if (changed.length === 0) return;
       // A first detail also overwrites the last values of a deleted row.
-      const overwritten = changed.filter(
-        (row) => known.includes(row) || found.get(rows.indexOf(row))?.deleted === true,
-      );
-      await history.keep(session, pageRows(overwritten, rows, found, history.rowTime));
-      await session.run(update, statements.parameters(stage(staging), values));
-      await children.remove(session, changed, values);
-      await children.insert(session, changed, values);
+      const overwritten = changed.filter((item) => isKnown(item) || item.found?.deleted === true);
+      await history.keep(session, pageRows(overwritten, history.rowTime));
+      await session.run(update, [stage(changed.map(staging))]);
+      for (const child of children) await child.remove(session, changed);
+      for (const child of children) await child.insert(session, changed);
       // The first detail completes a row that a list wrote; it does not start a new version.
-      const completed = changed.filter((row) => !known.includes(row));
-      await history.complete(session, pageRows(completed, rows, found, history.rowTime));
-      await history.record(session, replaced, provenance.syncedAt);
-      return { ...nothing(), updated: known.length, completed: changed.length - known.length };
+      await history.complete(session, pageRows(completed, history.rowTime));
+      await record(session, history, known);
     },
   };
 }
 
 // If the declaration has a field with the item, the field's column is one of the table's own columns.
-function engineValues({ hash, extra, item }: Row): Record<string, unknown> {
-  return { _row_hash: hash, _extra: extra, ...(item === null ? {} : { [WHOLE_ITEM]: wellFormed(item) }) };
+function engineValues({ row: { hash, extra, item }, page }: PageRow): Record<string, unknown> {
+  const { runId, syncedAt } = page.provenance;
+  const own = { _synced_at: syncedAt, _run_id: runId, _row_hash: hash, _extra: extra };
+  return item === null ? own : { ...own, [WHOLE_ITEM]: wellFormed(item) };
 }
 
 interface Found {
@@ -217,24 +191,34 @@ interface Found {
   readonly time: string | null;
 }
 
-// Looks up the stored hash and time of each given row that exists, keyed by the row's index in `rows`.
+/** A row of a page, and what the table has of it. */
+interface PageRow extends ParentRow {
+  readonly page: TablePage;
+  /** Null if the table does not have the row. */
+  found: Found | null;
+}
+
+function itemsOf(pages: readonly TablePage[]): PageRow[] {
+  return pages.flatMap((page) => page.rows.map((row) => ({ row, page, found: null })));
+}
+
+// Sets `found` of the rows that exist.
 function lookupOf(table: ResourceTable, hash: string, rowTime: string | undefined) {
-  const keys = table.columns.filter((column) => table.key.includes(column.name));
-  const statements = statementsOf(keys, table.key, table.fixed);
+  const statements = statementsOf(
+    table.columns.filter((column) => table.key.includes(column.name)),
+    table.key,
+  );
   const place = { name: '_place', kind: 'integer' } as const;
   const sql = `SELECT s._place AS place, t.${quoted(hash)} AS hash, t."_deleted_at" IS NOT NULL AS deleted,
       ${rowTime === undefined ? 'NULL' : `CAST(t.${quoted(rowTime)} AS VARCHAR)`} AS time
     FROM ${quoted(table.name)} t JOIN ${staged([...statements.staged, place], '$1')} s ON ${statements.matches}`;
-  return async (session: Session, rows: readonly Row[], values: Values): Promise<Map<number, Found>> => {
-    if (rows.length === 0) return new Map();
-    const staging = rows.map((row, index) => ({ ...pickColumns(row.key, statements.staged), _place: index }));
-    const result = await session.all(sql, statements.parameters(stage(staging), values));
-    return new Map(
-      result.map((row) => [
-        Number(row['place']),
-        { hash: row['hash'] as string | null, deleted: row['deleted'] === true, time: row['time'] as string | null },
-      ]),
-    );
+  return async (session: Session, items: readonly PageRow[]): Promise<void> => {
+    if (items.length === 0) return;
+    const keys = items.map(({ row }, index) => ({ ...pickColumns(row.key, statements.staged), _place: index }));
+    for (const { place: index, hash: stored, deleted, time } of await session.all(sql, [stage(keys)])) {
+      const item = items[Number(index)] as PageRow;
+      item.found = { hash: stored as string | null, deleted: deleted === true, time: time as string | null };
+    }
   };
 }
 
@@ -243,51 +227,59 @@ function lookupOf(table: ResourceTable, hash: string, rowTime: string | undefine
 function createNewRowFilter({ name }: ResourceTable, isOnly: boolean) {
   let filter: KeyFilter | null | undefined = isOnly ? undefined : null;
   return {
-    allNew: async (session: Session, rows: readonly Row[]): Promise<boolean> => {
+    allNew: async (session: Session, items: readonly PageRow[]): Promise<boolean> => {
       if (filter === undefined) {
         const [any] = await session.all(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
         filter = any === undefined ? createKeyFilter() : null;
       }
       if (filter === null) return false;
       let allNew = true;
-      for (const { key } of rows) if (filter.add(JSON.stringify(key))) allNew = false;
+      for (const { row } of items) if (filter.add(JSON.stringify(row.key))) allNew = false;
       return allNew;
     },
   };
 }
 
-function updateSql(table: ResourceTable, statements: Statements, assignments: readonly string[]): string {
-  return `UPDATE ${quoted(table.name)} AS t SET ${assignments.join(', ')}
-    FROM ${statements.rows} s WHERE ${statements.matches}`;
+function pagesOf(items: readonly PageRow[]): ReadonlySet<TablePage> {
+  return new Set(items.map(({ page }) => page));
 }
 
-function assignment(column: string, value: string): string {
-  return `${quoted(column)} = ${value}`;
+// Checks the nested rows of the stored rows of pages with changed rows.
+async function checkLosses(
+  session: Session,
+  children: readonly ChildWriter[],
+  changed: readonly PageRow[],
+  items: readonly PageRow[],
+): Promise<void> {
+  for (const page of pagesOf(changed)) {
+    const stored = items.filter((item) => item.page === page && item.found?.deleted === false);
+    for (const child of children) page.checkLoss?.(await child.countLoss(session, stored));
+  }
 }
 
-function sharedValues(fixed: Values, { runId, syncedAt }: Provenance): Values {
-  return { ...fixed, _synced_at: syncedAt, _run_id: runId };
+// Adds versions of the changed rows, valid from the times of their pages.
+async function record(session: Session, history: HistoryWriter, changed: readonly PageRow[]): Promise<void> {
+  for (const page of pagesOf(changed)) {
+    const own = changed.filter((item) => item.page === page);
+    await history.record(session, pageRows(own, history.rowTime), page.provenance.syncedAt);
+  }
 }
 
-// Some rows of a page, with the range of their stored and new times. Times of one form are ordered as text.
-function pageRows(
-  some: readonly Row[],
-  page: readonly Row[],
-  found: ReadonlyMap<number, Found>,
-  rowTime: string | undefined,
-): PageRows {
-  const keys = some.map((row) => row.key);
+// The first and last time of pages.
+function timesOf(pages: readonly TablePage[]): [first: string, last: string] {
+  const times = pages.map(({ provenance }) => provenance.syncedAt).sort();
+  return [times[0] ?? '', times.at(-1) ?? ''];
+}
+
+// The keys of some rows, with the range of their stored and new times. Times of one form are ordered as text.
+function pageRows(items: readonly PageRow[], rowTime: string | undefined): PageRows {
+  const keys = items.map(({ row }) => row.key);
   if (rowTime === undefined) return { keys, times: [null, null] };
-  const chosen = new Set(some);
-  const times = page
-    .flatMap((row, place) => (chosen.has(row) ? [found.get(place)?.time, row.values[rowTime]] : []))
+  const times = items
+    .flatMap(({ row, found }) => [found?.time, row.values[rowTime]])
     .filter((time) => typeof time === 'string')
     .sort();
   return { keys, times: [times[0] ?? null, times.at(-1) ?? null] };
-}
-
-function nothing(): Changes {
-  return { inserted: 0, updated: 0, deleted: 0, completed: 0 };
 }
 
 // Returns a time after `afterMs`: a series has one row per moment, even if upstream's clock goes back.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Resource } from '../../contract/catalogue.ts';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { isMassDeletion, type TableLoss } from '../../contract/plausibility/mass-deletion.ts';
-import type { Rejected } from '../../contract/rows.ts';
+import type { Rejected, TableRows } from '../../contract/rows.ts';
 import type { Session } from '../database.ts';
 import { keepAnswer } from '../ledger/answers.ts';
 import { writeDrift } from '../ledger/drift-notes.ts';
@@ -19,27 +19,78 @@ import {
   writeRequests,
 } from '../ledger/ledger.ts';
 import { writeRawPage } from '../ledger/raw-pages.ts';
-import { type CloseParts, closeSlice } from './close-slice.ts';
+import { type CloseParts, closeSlice, impliesDeletions } from './close-slice.ts';
 import { writeListing } from './listings.ts';
-import { LossError, type PageChanges, type PageCommit, type PageResult } from './page-commit.ts';
+import { LossError, type PageCommit, type PageResult } from './page-commit.ts';
+import type { Changes, TablePage, TableWriter } from './upsert.ts';
 
-/** Dependencies of `writePage`. */
+/** Dependencies of `writePages`. */
 export interface PageWriterParts extends CloseParts {
   /** The warehouse's data version; raised by every change. */
   readonly version: { current: number };
 }
 
 /**
- * Writes a page within a transaction: rows, quarantine, raw position, drift, checkpoint or the end of the slice, and
- * requests.
- * @throws LossError if the page lacks most nested rows of its stored rows and `guard` is set
+ * Writes pages within a transaction: rows, quarantine, raw positions, drift, checkpoints or the ends of slices, and requests. The result is
+ * that of writing one page after the other.
+ * @throws LossError if a page lacks most nested rows of its stored rows and its `guard` is set
  */
-export async function writePage(parts: PageWriterParts, session: Session, page: PageCommit): Promise<PageResult> {
+export async function writePages(
+  parts: PageWriterParts,
+  session: Session,
+  pages: readonly PageCommit[],
+): Promise<PageResult[]> {
+  const results: PageResult[] = [];
+  for (const group of independentPages(parts.catalogue, pages)) {
+    const written = await writeTables(parts, session, group);
+    for (const [index, page] of group.entries())
+      results.push(await writePage(parts, session, page, written[index] as Map<string, Changes>));
+  }
+  return results;
+}
+
+// Divides pages, in their order, into groups in which the order does not matter: no two pages have a row in common, and no page deletes
+// rows that another page may have.
+function independentPages(catalogue: Catalogue, pages: readonly PageCommit[]): PageCommit[][] {
+  const groups: PageCommit[][] = [];
+  let keys = new Set<string>();
+  const deletes = ({ next, slice }: PageCommit): boolean =>
+    next === null && impliesDeletions(catalogue.get(slice.resource));
+  for (const page of pages) {
+    const own = page.tables.flatMap(({ table, rows }) => rows.map(({ key }) => `${table.name} ${JSON.stringify(key)}`));
+    const group = groups.at(-1);
+    const isDependent = (other: PageCommit): boolean => (deletes(other) || deletes(page)) && isSameExtent(other, page);
+    if (group === undefined || own.some((key) => keys.has(key)) || group.some(isDependent)) {
+      groups.push([page]);
+      keys = new Set(own);
+    } else {
+      group.push(page);
+      for (const key of own) keys.add(key);
+    }
+  }
+  return groups;
+}
+
+function isSameExtent({ slice, tables }: PageCommit, { slice: other, tables: others }: PageCommit): boolean {
+  const areApart = (slice.from ?? '') > (other.to ?? '~') || (other.from ?? '') > (slice.to ?? '~');
+  const isShared = ({ table }: TableRows): boolean =>
+    others.some(({ table: { name } }) => name === table.name) &&
+    table.fixed.every((name) => slice.fixed[name] === other.fixed[name]);
+  return !areApart && tables.some(isShared);
+}
+
+async function writePage(
+  parts: PageWriterParts,
+  session: Session,
+  page: PageCommit,
+  tables: ReadonlyMap<string, Changes>,
+): Promise<PageResult> {
   const { catalogue, version } = parts;
   const { run, slice, date, raw = null, drift = null, answer = null } = page;
   const syncedAt = `${toTimestampText(date)}000`;
   const resource = catalogue.get(slice.resource);
-  const tables = await writeTables(parts, session, page, syncedAt);
+  const quarantined = page.tables.flatMap(({ rejected }) => rejected.map((item) => quarantineRow(slice, item)));
+  await writeQuarantine(session, run.runId, slice, quarantined, date);
   if (raw !== null) writeRawPage(session, run.runId, slice, { number: page.page, at: date, place: raw });
   if (drift !== null) await writeDrift(session, run.runId, drift, date);
   if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, slice, date);
@@ -68,26 +119,30 @@ export async function writePage(parts: PageWriterParts, session: Session, page: 
   const { completed, ...sums } = sumOf(tables);
   if (sums.inserted + sums.updated + sums.deleted + completed > 0) version.current += 1;
   writeRequests(session, run.runId, slice, page.requests, { ...sums, dataVersion: version.current });
-  const quarantined = page.tables.reduce((sum, { rejectedCount }) => sum + rejectedCount, 0);
-  return { tables, quarantined, ...end, ended };
+  const rejected = page.tables.reduce((sum, { rejectedCount }) => sum + rejectedCount, 0);
+  return { tables, quarantined: rejected, ...end, ended };
 }
 
+// Writes the rows of pages, with one call of each table's writer, and returns the changes of each page by table.
 async function writeTables(
   { catalogue, writers }: PageWriterParts,
   session: Session,
-  { run, slice, tables, date, guard }: PageCommit,
-  syncedAt: string,
-): Promise<Map<string, PageChanges>> {
-  const written = new Map<string, PageChanges>();
-  const provenance = { runId: run.runId, syncedAt };
-  const check = guard === null ? undefined : (loss: TableLoss) => rejectLoss(catalogue.get(slice.resource), loss);
-  for (const rows of tables) {
-    const writer = writers.rowsOf(slice.resource, rows.table.name);
-    const changes = await writer.write(session, rows, slice.fixed, provenance, check);
-    written.set(rows.table.name, { ...changes, read: rows.rows.length });
-    const items = rows.rejected.map((item) => quarantineRow(slice, item));
-    await writeQuarantine(session, run.runId, slice, items, date);
+  pages: readonly PageCommit[],
+): Promise<Map<string, Changes>[]> {
+  const written = pages.map(() => new Map<string, Changes>());
+  const byWriter = new Map<TableWriter, TablePage[]>();
+  for (const [place, { run, slice, tables, date, guard }] of pages.entries()) {
+    const provenance = { runId: run.runId, syncedAt: `${toTimestampText(date)}000` };
+    const check = (loss: TableLoss): void => rejectLoss(catalogue.get(slice.resource), loss);
+    for (const { table, rows } of tables) {
+      const writer = writers.rowsOf(slice.resource, table.name);
+      const changes = { read: rows.length, inserted: 0, updated: 0, deleted: 0, completed: 0 };
+      const page = { rows, provenance, changes, ...(guard === null ? {} : { checkLoss: check }) };
+      byWriter.set(writer, [...(byWriter.get(writer) ?? []), page]);
+      written[place]?.set(table.name, changes);
+    }
   }
+  for (const [writer, own] of byWriter) await writer.write(session, own);
   return written;
 }
 
@@ -103,7 +158,7 @@ async function writeListings(resource: Resource, session: Session, commit: PageC
   return changed;
 }
 
-function sumOf(tables: ReadonlyMap<string, PageChanges>) {
+function sumOf(tables: ReadonlyMap<string, Changes>) {
   const sums = { rows: 0, inserted: 0, updated: 0, deleted: 0, completed: 0 };
   for (const { read, inserted, updated, deleted, completed } of tables.values()) {
     sums.rows += read;
@@ -125,7 +180,7 @@ function rejectLoss(resource: Resource, loss: TableLoss): void {
   throw new LossError('bad_answer', message);
 }
 
-function isUnchanged(tables: ReadonlyMap<string, PageChanges>): boolean {
+function isUnchanged(tables: ReadonlyMap<string, Changes>): boolean {
   const all = [...tables.values()];
   return all.some(({ read }) => read > 0) && all.every(({ inserted, updated }) => inserted + updated === 0);
 }
