@@ -92,11 +92,12 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     await database.close();
     throw thrown;
   }
-  type Write = { readonly page: PageCommit; readonly writeForms: (session: Session) => Promise<void> };
+  type Write = { readonly before: (session: Session) => unknown; readonly page?: PageCommit };
   const commit = database.groupCommit(async (session, writes: readonly Write[]) => {
-    for (const { writeForms } of writes) await writeForms(session);
-    const pages = writes.map(({ page }) => page);
-    return writePages({ catalogue, writers, version, known, unconfirmed }, session, pages);
+    for (const { before } of writes) await before(session);
+    const pages = writes.flatMap(({ page }) => page ?? []);
+    const results = await writePages({ catalogue, writers, version, known, unconfirmed }, session, pages);
+    return writes.map(({ page }) => (page === undefined ? null : (results.shift() as PageResult)));
   });
   return {
     database,
@@ -111,14 +112,14 @@ export async function openWarehouse(path: string, declared: Catalogue, options: 
     writePage: async (page) => {
       const { resource } = page.slice;
       const observed = forms.unstored(resource);
-      const result = await shapes.write(resource, observed.forms, (writeForms) => commit({ page, writeForms }));
+      const result = await shapes.write(resource, observed.forms, (before) => commit({ before, page }));
       observed.stored();
-      return result;
+      return result as PageResult;
     },
     noteRequests: (run, slice, requests) =>
-      database.transaction((session) => Promise.resolve(writeRequests(session, run.runId, slice, requests, null))),
+      commit({ before: (session) => writeRequests(session, run.runId, slice, requests, null) }).then(() => undefined),
     noteForms: async (resource, forms) => {
-      if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, database.transaction);
+      if (shapes.isChanged(resource, forms)) await shapes.write(resource, forms, (before) => commit({ before }));
     },
     contentRepeats: (sliceId) => database.exclusive((session) => readRepeats(session, sliceId)),
     restartSlice: (sliceId) => database.transaction((session) => clearCheckpoints(session, sliceId)),
