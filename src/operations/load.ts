@@ -6,7 +6,7 @@ import { inSpan } from '../base/trace.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { errorParts, number, type ValueOf } from '../contract/operation/json-parts.ts';
 import { type PublishedMarts, publishedMarts } from '../metrics/marts/published.ts';
-import type { LoadTable } from '../publish/destinations/load-tables.ts';
+import type { LoadTable } from '../publish/destinations/loaded-table.ts';
 import { runLoad } from '../publish/destinations/run-child.ts';
 import { catalogueTables, REPLICA } from '../publish/snapshot/exported-table.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
@@ -137,6 +137,7 @@ export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable
       key: kind === 'mart' && time !== undefined ? [...new Set([time, ...key])] : key,
       ...(kind === undefined ? {} : { kind }),
       columns: columns.map((column) => ({ name: column.name, kind: column.kind, about: column.about })),
+      time,
       source: source ?? `${REPLICA}.main.${quoted(name)}`,
       isShared: SHARED.includes(name),
     }),

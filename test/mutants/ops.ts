@@ -185,7 +185,7 @@ export const mutants: readonly Mutant[] = [
   },
   // Loads.
   {
-    file: 'src/publish/destinations/load-tables.ts',
+    file: 'src/publish/destinations/loaded-table.ts',
     from: 'hash(hash(${literal(name)}, ${quoted(name)}))',
     to: 'hash(${quoted(name)})',
     tests: ['test/publish/destinations/load.test.ts'],
@@ -200,6 +200,24 @@ export const mutants: readonly Mutant[] = [
     file: 'src/publish/destinations/load-tables.ts',
     from: 'if (found !== undefined) await session.run(`UPDATE ${at} SET _hash = NULL`);',
     to: '',
+    tests: ['test/publish/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/publish/destinations/load-rows.ts',
+    from: 'some.rowsThere === before && ',
+    to: '',
+    tests: ['test/publish/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/publish/destinations/load-rows.ts',
+    from: 'return Number(found?.[0]) === inserted;',
+    to: 'return Number(found?.[0]) >= inserted;',
+    tests: ['test/publish/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/publish/destinations/table-parts.ts',
+    from: "known.get(OF_LOAD)?.get('')?.hashes === identity",
+    to: 'known.has(OF_LOAD)',
     tests: ['test/publish/destinations/load.test.ts'],
   },
   // Homes.

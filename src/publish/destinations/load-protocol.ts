@@ -1,7 +1,8 @@
 import type { WorkspaceConfig } from '../../base/config/config.ts';
 import type { DestinationTarget } from '../../base/config/destination-settings.ts';
 import type { ErrorCode } from '../../base/errors.ts';
-import type { Load, LoadedTable } from './load-tables.ts';
+import type { LoadedTable } from './load-rows.ts';
+import type { Load } from './load-tables.ts';
 
 /** What a process needs to attach a destination. */
 export interface ChildSettings {

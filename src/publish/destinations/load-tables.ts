@@ -1,25 +1,10 @@
 import { SightlineError } from '../../base/errors.ts';
 import type { Session } from '../../warehouse/database.ts';
 import { INSTANT, literal, quoted, sqlTypes } from '../../warehouse/schema.ts';
-import type { ExportedTable } from '../snapshot/exported-table.ts';
 import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
-
-/** A table to load: its columns, key and rows. */
-export type LoadTable = Pick<ExportedTable, 'name' | 'about' | 'key' | 'columns' | 'kind'> & {
-  /** SQL of the rows in the attached replica. */
-  readonly source: string;
-  /** Whether all workspaces have one table, also if each of them has a schema of its own. */
-  readonly isShared?: boolean;
-};
-
-/** Rows of a table after a load, and how many the load has changed. */
-export interface LoadedTable {
-  readonly name: string;
-  readonly rows: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-}
+import { type LoadedTable, loadRows } from './load-rows.ts';
+import { type DestinationTable, idOf, type LoadTable, OWN_COLUMNS, toDestination } from './loaded-table.ts';
+import { PARTS, type Parts, readKnown, writeKnown } from './table-parts.ts';
 
 /** What a load writes. */
 export interface Load {
@@ -43,16 +28,10 @@ export interface Load {
 
 /** Table with one row per workspace: its last load. */
 const POSITION = '_sightline_position';
-/** Columns that every loaded table begins with: the workspace, and the identity and the contents of the row. */
-const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'BIGINT' } as const;
-/** Names that columns of a destination cannot have: `OWN_COLUMNS`, and the hidden columns of databases. */
-const RESERVED = [...Object.keys(OWN_COLUMNS), 'rowid', 'oid', 'ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'];
-/** Keys in a statement of the destination's own SQL. */
-const KEYS_MAX = 1_000;
 
 /**
- * Makes the tables of a destination equal to those of a replica, in one transaction: rows are compared by key and by a hash of their
- * columns, and only those that differ are written. Returns null if nothing has to be loaded.
+ * Makes the tables of a destination equal to those of a replica, in one transaction: rows of days that changed are compared by key and
+ * by a hash of their columns, and only those that differ are written. Returns null if nothing has to be loaded.
  *
  * @throws `destination_newer` if the destination has data of a later version, or of another warehouse
  */
@@ -62,7 +41,7 @@ export async function loadTables(
   load: Load,
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
-  const tables = load.tables.map((table) => toDestination(table, attachment, load));
+  const tables = load.tables.map((table) => toDestination(table, attachment, load.ownSchema));
   const isStepwise = attachment.isStepwise && !load.dryRun;
   if (isStepwise) {
     const found = await readDestination(session, attachment, tables, load);
@@ -91,14 +70,25 @@ async function loadWithin(
 ): Promise<LoadedTable[] | null> {
   const found = await readDestination(session, attachment, tables, load);
   if (found === null) return null;
-  const { workspace, dryRun } = load;
+  const { workspace, dryRun, full } = load;
   const position = positionAt(attachment);
   if (!dryRun) await excludeOthers(session, position, workspace);
+  const { identity: last, tables: lastTables } = found.before;
+  const { schema } = attachment;
+  const hasParts = last !== null && found.ids.has(idOf(schema, PARTS));
+  const known = hasParts ? await readKnown(session, schema, workspace, last) : null;
   const loaded: LoadedTable[] = [];
+  const parts = new Map<string, Parts>();
   for (const table of tables) {
-    const isRewritten = await prepareTable(session, attachment, table, found, load);
+    const isRewritten = (await prepareTable(session, attachment, table, found, load)) || full;
     const isThere = found.ids.has(table.id);
-    loaded.push(await loadTable(session, attachment, table, { ...load, isThere, isRewritten }));
+    const isKnown = known !== null && isThere && !isRewritten && lastTables.includes(table.id);
+    const of = isKnown ? (known.get(table.id) ?? new Map()) : null;
+    const { parts: now, ...rows } = await loadRows(session, attachment, table, {
+      ...{ workspace, dryRun, isThere, isRewritten, known: of },
+    });
+    loaded.push(rows);
+    parts.set(table.id, now);
     onTable(loaded.length);
   }
   for (const id of found.before.tables) {
@@ -112,6 +102,8 @@ async function loadWithin(
   await session.run(
     `INSERT INTO ${position} VALUES (${values.map((value) => (value === null ? 'NULL' : literal(value))).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
   );
+  // Of a transaction that ends with some of its tables written, the parts would be those of no state.
+  if (identity !== null) await writeKnown(session, schema, { workspace, identity }, [known, parts]);
   return loaded;
 }
 
@@ -134,19 +126,18 @@ interface Found {
   readonly before: Position;
 }
 
-// Returns null if nothing has to be loaded. Creates the table of positions, except in a dry run.
+// Returns null if nothing has to be loaded. Creates the tables of positions and parts, except in a dry run.
 async function readDestination(
   session: Session,
-  { schema, hasKeys }: Attachment,
+  attachment: Attachment,
   tables: readonly DestinationTable[],
   load: Load,
 ): Promise<Found | null> {
-  const position = tableAt(schema, POSITION);
-  const listed = await session.query(
-    `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '${DESTINATION}'`,
-  );
-  const ids = new Set(listed.map(([of, name]) => idOf(String(of), String(name))));
-  const schemas = new Set(listed.map(([of]) => String(of)));
+  const { schema, hasKeys, isStepwise } = attachment;
+  const position = positionAt(attachment);
+  const types = await readTypes(session, attachment, tables);
+  const ids = new Set(types.keys());
+  const schemas = new Set([...ids].map((id) => id.split('.')[0]));
   const hasPosition = ids.has(idOf(schema, POSITION));
   if (!load.dryRun) {
     for (const needed of new Set([schema, load.ownSchema])) {
@@ -154,21 +145,49 @@ async function readDestination(
       await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(needed)}`);
     }
   }
-  if (!hasPosition && !load.dryRun) {
-    await session.run(
-      `CREATE TABLE IF NOT EXISTS ${position} (workspace VARCHAR${hasKeys ? ' PRIMARY KEY' : ''},
-         warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ)`,
-    );
-  }
+  const create = async (name: string, key: string, columns: string): Promise<void> => {
+    if (load.dryRun || ids.has(idOf(schema, name))) return;
+    const all = [columns, ...(hasKeys ? [`PRIMARY KEY (${key})`] : [])];
+    await session.run(`CREATE TABLE IF NOT EXISTS ${tableAt(schema, name)} (${all.join(', ')})`);
+  };
+  await create(
+    POSITION,
+    'workspace',
+    'workspace VARCHAR, warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ',
+  );
+  if (!isStepwise)
+    await create(PARTS, 'workspace, part', 'workspace VARCHAR, part VARCHAR, rows BIGINT, hashes VARCHAR');
   const before = await readPosition(session, hasPosition ? position : null, load);
-  const types = new Map<string, ReadonlyMap<string, string>>();
-  for (const { id, at } of tables) {
-    if (!ids.has(id)) continue;
-    const columns = await session.query(`SELECT column_name, column_type FROM (DESCRIBE ${at})`);
-    types.set(id, new Map(columns as [string, string][]));
-  }
   const isEqual = before.identity === load.identity && !load.full;
   return isEqual && tables.every((table) => isComplete(table, types)) ? null : { ids, types, before };
+}
+
+// Reads the columns of all tables at once. A catalog of Iceberg has those of a table only after it was described.
+async function readTypes(
+  session: Session,
+  { isStepwise }: Attachment,
+  tables: readonly DestinationTable[],
+): Promise<Types> {
+  const types = new Map<string, Map<string, string>>();
+  const within = `WHERE database_name = '${DESTINATION}'`;
+  if (isStepwise) {
+    const listed = await session.query(`SELECT schema_name, table_name FROM duckdb_tables() ${within}`);
+    for (const [schema, name] of listed) types.set(idOf(String(schema), String(name)), new Map());
+    for (const { id, at } of tables) {
+      if (!types.has(id)) continue;
+      const columns = await session.query(`SELECT column_name, column_type FROM (DESCRIBE ${at})`);
+      types.set(id, new Map(columns as [string, string][]));
+    }
+    return types;
+  }
+  const columns = await session.query(
+    `SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() ${within}`,
+  );
+  for (const [schema, name, column, type] of columns) {
+    const id = idOf(String(schema), String(name));
+    types.set(id, (types.get(id) ?? new Map<string, string>()).set(String(column), String(type)));
+  }
+  return types;
 }
 
 /** What was loaded before. */
@@ -223,46 +242,6 @@ async function excludeOthers(session: Session, position: string, workspace: stri
   if (own.length > 0) return;
   await session.run(`DELETE FROM ${position} WHERE workspace = ''`);
   await session.run(`INSERT INTO ${position} (workspace) VALUES ('')`);
-}
-
-/** A table with the names that its columns have in a destination. */
-interface DestinationTable extends LoadTable {
-  readonly schema: string;
-  /** Schema and name, which contains no dot. */
-  readonly id: string;
-  /** SQL of its name. */
-  readonly at: string;
-  /** SQL of its rows with these names, to be stored before they are read; null if the rows of the source have them. */
-  readonly stored: string | null;
-}
-
-// A view may return another of several equal values when it is read again, so its rows are stored too.
-function toDestination(table: LoadTable, { schema: shared }: Attachment, { ownSchema }: Load): DestinationTable {
-  const schema = table.isShared === true ? shared : ownSchema;
-  const names = new Map<string, string>();
-  const taken = new Set([...RESERVED, ...table.columns.map(({ name }) => name)]);
-  for (const { name } of table.columns) {
-    let own = name;
-    if (RESERVED.includes(name)) while (taken.has(own)) own += '_';
-    taken.add(own);
-    names.set(name, own);
-  }
-  const nameOf = (name: string): string => names.get(name) ?? name;
-  const isRenamed = [...names].some(([name, own]) => name !== own);
-  const selected = [...names].map(([name, own]) => `${quoted(name)} AS ${quoted(own)}`).join(', ');
-  return {
-    ...table,
-    schema,
-    id: idOf(schema, table.name),
-    at: tableAt(schema, table.name),
-    key: table.key.map(nameOf),
-    columns: table.columns.map((column) => ({ ...column, name: nameOf(column.name) })),
-    stored: table.kind === 'mart' || isRenamed ? `SELECT ${selected} FROM ${table.source}` : null,
-  };
-}
-
-function idOf(schema: string, name: string): string {
-  return `${schema}.${name}`;
 }
 
 /** Types of columns by table and column, as DuckDB names them. */
@@ -384,111 +363,4 @@ async function emptyTable(session: Session, id: string, { workspace, dryRun }: L
   const [count] = await session.query(`SELECT count(*) FROM ${table} WHERE ${own}`);
   if (!dryRun) await session.run(`DELETE FROM ${table} WHERE ${own}`);
   return { name, rows: 0, inserted: 0, updated: 0, deleted: Number(count?.[0]) };
-}
-
-async function loadTable(
-  session: Session,
-  attachment: Attachment,
-  table: DestinationTable,
-  {
-    workspace,
-    full,
-    dryRun,
-    isThere,
-    isRewritten,
-  }: Load & { readonly isThere: boolean; readonly isRewritten: boolean },
-): Promise<LoadedTable> {
-  const { name, at } = table;
-  const own = `workspace = ${literal(workspace)}`;
-  if (table.stored !== null) await session.run(`CREATE OR REPLACE TEMP TABLE stored AS ${table.stored}`);
-  const source = table.stored === null ? table.source : 'temp.stored';
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE here AS SELECT ${keyOf(table)} AS _key, ${hashOf(table)} AS _hash, rowid AS _row FROM ${source}`,
-  );
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE there AS
-     SELECT CAST(_key AS UUID) AS _key, CASE count(*) WHEN 1 THEN CAST(any_value(_hash) AS BIGINT) END AS _hash
-     FROM ${isThere ? at : 'temp.here'} WHERE ${isThere ? own : 'false'} GROUP BY 1`,
-  );
-  // A rewritten row is deleted first.
-  await session.run(
-    `CREATE OR REPLACE TEMP TABLE changes AS
-     SELECT coalesce(h._key, t._key) AS _key, h._hash AS _hash, h._row AS _row, t._key IS NOT NULL AS is_there
-     FROM temp.here h FULL JOIN temp.there t ON h._key = t._key
-     WHERE h._hash IS DISTINCT FROM t._hash OR ${full || isRewritten}`,
-  );
-  const [counts] = await session.query(
-    `SELECT (SELECT count(*) FROM temp.here), (SELECT count(*) FROM temp.there), count(*) - count(DISTINCT _key),
-       count(*) FILTER (NOT is_there), count(*) FILTER (_row IS NOT NULL AND is_there), count(*) FILTER (_row IS NULL)
-     FROM temp.changes`,
-  );
-  const [rows = 0, rowsThere = 0, repeated, inserted = 0, updated = 0, deleted = 0] = (counts ?? []).map(Number);
-  // An unchanged row is not in `changes`, so that only the sum shows a key that it shares with another row.
-  if (repeated !== 0 || rowsThere + inserted - deleted !== rows)
-    throw new SightlineError('internal', `rows of ${name} have equal keys`);
-  if (dryRun) return { name, rows, inserted, updated, deleted };
-  if (updated + deleted > 0) {
-    if (updated + deleted === rowsThere) await session.run(`DELETE FROM ${at} WHERE ${own}`);
-    else await deleteChanged(session, attachment, table, own);
-  }
-  if (inserted + updated > 0) {
-    const names = table.columns.map((column) => quoted(column.name));
-    await session.run(
-      `INSERT INTO ${at} (workspace, _key, _hash, ${names.join(', ')})
-       SELECT ${literal(workspace)}, c._key, c._hash, ${names.map((column) => `s.${column}`).join(', ')}
-       FROM ${source} s JOIN temp.changes c ON s.rowid = c._row`,
-    );
-  }
-  return { name, rows, inserted, updated, deleted };
-}
-
-// Deleting through the extension would read all keys of the destination.
-async function deleteChanged(
-  session: Session,
-  { inDestination }: Attachment,
-  { schema, name, at }: DestinationTable,
-  own: string,
-): Promise<void> {
-  if (inDestination === null) {
-    await session.run(
-      `DELETE FROM ${at} WHERE ${own} AND CAST(_key AS UUID) IN (SELECT _key FROM temp.changes WHERE is_there)`,
-    );
-    return;
-  }
-  const keys = await session.query('SELECT CAST(_key AS VARCHAR) FROM temp.changes WHERE is_there ORDER BY _key');
-  for (let from = 0; from < keys.length; from += KEYS_MAX) {
-    const listed = keys.slice(from, from + KEYS_MAX).map(([key]) => literal(String(key)));
-    await session.run(
-      inDestination(`DELETE FROM ${quoted(schema)}.${quoted(name)} WHERE ${own} AND _key IN (${listed.join(', ')})`),
-    );
-  }
-}
-
-// Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps texts apart that contain
-// the marks between values. Times are written as numbers, because DuckDB formats them slowly.
-function keyOf({ key, columns }: LoadTable): string {
-  const parts = key.map((name) => {
-    const column = quoted(name);
-    const kind = columns.find((one) => one.name === name)?.kind;
-    const isText = kind === 'text' || kind === 'json';
-    const value = isText
-      ? `strlen(${column}) || ':' || ${column}`
-      : kind === 'timestamp'
-        ? `epoch_us(${column})`
-        : column;
-    return `${literal(`${name}=`)} || ${value}`;
-  });
-  return `CAST(md5(concat_ws(',', ${parts.join(', ')})) AS UUID)`;
-}
-
-// Returns SQL of 63 bits that change with the contents of a row. Columns without a value are left out, so that a new column changes only
-// the rows that have a value in it. DuckDB combines hashes by exclusive or: each is hashed again with the name of its column, so that equal
-// values of two columns do not cancel each other out.
-function hashOf({ columns }: LoadTable): string {
-  const parts = columns.map(
-    ({ name }) =>
-      `CASE WHEN ${quoted(name)} IS NULL THEN 0::UBIGINT ELSE hash(hash(${literal(name)}, ${quoted(name)})) END`,
-  );
-  const combined = parts.reduce((sum, part) => `xor(${sum}, ${part})`);
-  return `CAST((${combined}) >> 1 AS BIGINT)`;
 }

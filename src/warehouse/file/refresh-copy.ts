@@ -189,14 +189,13 @@ function changedParts(tables: readonly Table[], before: Parts, after: Parts): Ch
     const days = [...new Set([...Object.keys(was), ...Object.keys(is)])];
     const changed = days.filter((day) => String(was[day]) !== String(is[day]));
     const rows = sum(changed.map((day) => is[day]?.[0] ?? 0));
-    return changed.length === 0 ? [] : [{ table, where: conditionsOf(table, changed), rows }];
+    const where = table.timed === null ? ['true'] : dayConditions(quoted(table.timed.time), changed);
+    return changed.length === 0 ? [] : [{ table, where, rows }];
   });
 }
 
-// Conditions of the rows of these days; successive days have one.
-function conditionsOf({ timed }: Table, days: readonly string[]): string[] {
-  if (timed === null) return ['true'];
-  const time = quoted(timed.time);
+/** Returns conditions of the rows of these days; successive days have one. The day of rows without a time is an empty text. */
+export function dayConditions(time: string, days: readonly string[]): string[] {
   const ranges: { from: string; to: string }[] = [];
   for (const day of days.filter((each) => each !== '').sort()) {
     const last = ranges.at(-1);

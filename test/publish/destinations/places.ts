@@ -12,7 +12,7 @@ import {
   tableAt,
 } from '../../../src/publish/destinations/kinds.ts';
 import type { Loaded, LoadRequest } from '../../../src/publish/destinations/load-protocol.ts';
-import type { LoadTable } from '../../../src/publish/destinations/load-tables.ts';
+import type { LoadTable } from '../../../src/publish/destinations/loaded-table.ts';
 import { runLoad } from '../../../src/publish/destinations/run-child.ts';
 import { fetchExtensions } from '../../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../../support/folders.ts';
@@ -29,12 +29,13 @@ type Kind = (typeof KINDS)[number];
 /** Returns the URL of an empty Iceberg catalog for a test, or skips the test. */
 type CatalogFor = (context: TestContext) => Promise<string>;
 
-/** The table of the source: every type, and a key with a value that may be missing. */
+/** The table of the source: every type, a key with a value that may be missing, and days of a time that is not in the key. */
 export const TABLE: LoadTable = {
   name: 'things',
   about: "Things of the test's source.",
   key: ['id', 'part'],
   kind: 'data',
+  time: 'at',
   source: 'replica.main."things"',
   columns: [
     { name: 'id', kind: 'uuid', about: 'Identity.' },

@@ -1,0 +1,92 @@
+import type { Session } from '../../warehouse/database.ts';
+import { dayConditions } from '../../warehouse/file/refresh-copy.ts';
+import { INSTANT, literal, quoted } from '../../warehouse/schema.ts';
+import { tableAt } from './kinds.ts';
+import type { DestinationTable } from './loaded-table.ts';
+
+/**
+ * Parts of a table: the days of a table with a time, and an empty text for all other rows, each with the number of its rows and their
+ * combined hashes. Rows with equal hashes are equal: the hash of a row covers its columns, and hashes are combined by sum and by exclusive or.
+ */
+export type Parts = ReadonlyMap<string, { readonly rows: number; readonly hashes: string }>;
+type PartsOfTables = ReadonlyMap<string, Parts>;
+
+/** Table with the parts of loaded tables, such as `sightline.responses 2026-03-01`, and one of no table with the identity of their load. */
+export const PARTS = '_sightline_parts';
+const OF_LOAD = '';
+
+/** Returns SQL of the day of a row. Without a time zone, because DuckDB truncates a TIMESTAMPTZ with ICU, which takes longer than hashing the row. */
+export function dayOfRow({ time }: DestinationTable): string {
+  return time === undefined ? 'NULL::DATE' : `CAST(make_timestamp(epoch_us(${quoted(time)})) AS DATE)`;
+}
+
+/** Returns the parts of rows with the columns `_day` and `_hash`. */
+export async function readParts(session: Session, rows: string): Promise<Parts> {
+  const found = await session.query(
+    `SELECT coalesce(CAST(_day AS VARCHAR), ''), count(*), sum(hash(_hash)) || ' ' || bit_xor(_hash) FROM ${rows} GROUP BY _day`,
+  );
+  return new Map(found.map(([day, count, hashes]) => [String(day), { rows: Number(count), hashes: String(hashes) }]));
+}
+
+/** Returns the names of the parts that differ. */
+export function changedParts(before: Parts, after: Parts): string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name)?.hashes !== after.get(name)?.hashes).toSorted();
+}
+
+/** Returns the number of rows of some parts, or of all. */
+export function rowsOf(parts: Parts, names: readonly string[] = [...parts.keys()]): number {
+  return names.reduce((sum, name) => sum + (parts.get(name)?.rows ?? 0), 0);
+}
+
+/** Returns SQL of the condition that a row is in one of the parts, in their order. A destination may have times as texts. */
+export function inParts({ time = '' }: DestinationTable, names: readonly string[]): string {
+  const column = `CAST(${quoted(time)} AS ${INSTANT})`;
+  const conditions = `(${dayConditions(column, names).join(' OR ')})`;
+  if (names.includes('')) return conditions;
+  // A database compares a column with two constants before it sends rows, but not with several ranges.
+  const [first, last] = [literal(names[0] ?? ''), literal(names.at(-1) ?? '')];
+  return `${column} >= DATE ${first} AND ${column} < DATE ${last} + INTERVAL 1 DAY AND ${conditions}`;
+}
+
+/** Returns the parts of the tables of a destination, or null if they are not those of the load with this identity. */
+export async function readKnown(
+  session: Session,
+  schema: string,
+  workspace: string,
+  identity: string,
+): Promise<PartsOfTables | null> {
+  const found = await session.query(
+    `SELECT part, rows, hashes FROM ${tableAt(schema, PARTS)} WHERE workspace = ${literal(workspace)}`,
+  );
+  const known = new Map<string, Map<string, { rows: number; hashes: string }>>();
+  for (const [part, rows, hashes] of found) {
+    const [id = '', name = ''] = String(part).split(' ');
+    known.set(id, (known.get(id) ?? new Map()).set(name, { rows: Number(rows), hashes: String(hashes) }));
+  }
+  return known.get(OF_LOAD)?.get('')?.hashes === identity ? known : null;
+}
+
+/** Replaces the parts that a destination has by those after a load; those before are null if they are not known. */
+export async function writeKnown(
+  session: Session,
+  schema: string,
+  { workspace, identity }: { readonly workspace: string; readonly identity: string },
+  [before, after]: readonly [PartsOfTables | null, PartsOfTables],
+): Promise<void> {
+  const next = new Map(after).set(OF_LOAD, new Map([['', { rows: 0, hashes: identity }]]));
+  const changed = [...new Set([...(before?.keys() ?? []), ...next.keys()])].flatMap((id) => {
+    const is: Parts = next.get(id) ?? new Map();
+    const names = changedParts(before?.get(id) ?? new Map(), is);
+    return names.map((name) => ({ part: `${id} ${name}`, ...is.get(name) }));
+  });
+  await session.run('CREATE OR REPLACE TEMP TABLE parts (part VARCHAR, rows BIGINT, hashes VARCHAR)');
+  const structs = `[{"part":"VARCHAR","rows":"BIGINT","hashes":"VARCHAR"}]`;
+  await session.run(`INSERT INTO temp.parts SELECT unnest(from_json($1, '${structs}'), recursive := true)`, [
+    JSON.stringify(changed),
+  ]);
+  const replaced = before === null ? 'true' : 'part IN (SELECT part FROM temp.parts)';
+  const at = tableAt(schema, PARTS);
+  await session.run(`DELETE FROM ${at} WHERE workspace = ${literal(workspace)} AND ${replaced}`);
+  await session.run(`INSERT INTO ${at} SELECT ${literal(workspace)}, * FROM temp.parts WHERE rows IS NOT NULL`);
+}
