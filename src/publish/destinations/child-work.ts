@@ -14,6 +14,8 @@ import { type ChildReply, type ChildSettings, CONFLICT, type Loaded, type LoadRe
 import { loadTables } from './load-tables.ts';
 
 const MEMORY_MB = 512;
+/** More threads take up to twice the CPU time, and a load is not urgent: the other cores are left to the server. */
+const THREADS = 1;
 /** PostgreSQL truncates longer names. Workspaces whose truncated names are equal share a schema; the column `workspace` separates their rows. */
 const NAME_LENGTH_MAX = 63;
 
@@ -41,6 +43,7 @@ async function withDatabase<T>(
 ): Promise<T> {
   const database = await openDatabase(':memory:', {
     memoryLimitMb: MEMORY_MB,
+    threads: THREADS,
     temporaryFolder: temporary,
     extensionFolder: extensions.path,
   });
