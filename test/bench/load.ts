@@ -132,10 +132,13 @@ async function bareCopy({ copy, folder }: Generated, target: DestinationTarget, 
   const all = await cpuSeconds(() =>
     withTarget(async (run) => {
       if (schema !== 'main') await run(`CREATE SCHEMA destination.${quoted(schema)}`);
+      // As a load does, because each commit to a lake takes time.
+      await run('BEGIN TRANSACTION');
       for (const { name, columns, source } of TABLES)
         await run(
           `CREATE TABLE ${tableAt(schema, name)} AS SELECT ${columns.map((one) => quoted(one.name)).join(', ')} FROM ${source}`,
         );
+      await run('COMMIT');
     }),
   );
   return { start, copied: all - start };

@@ -2,7 +2,7 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Session } from '../../warehouse/database.ts';
 import { literal, quoted } from '../../warehouse/schema.ts';
 import type { Attachment } from './kinds.ts';
-import { type DestinationTable, hashOf, keyOf } from './loaded-table.ts';
+import { type DestinationTable, hashOf, KEY, keyOf } from './loaded-table.ts';
 import { changedParts, dayOfRow, inParts, type Parts, readParts, rowsOf } from './table-parts.ts';
 
 /** Rows of a table after a load, and how many the load has changed. */
@@ -44,8 +44,9 @@ export async function loadRows(
   table: DestinationTable,
   load: RowsLoad,
 ): Promise<LoadedTable & { readonly parts: Parts }> {
-  const { name, at } = table;
-  const { workspace, known, dryRun } = load;
+  const { name, schema, at } = table;
+  const { hasKeys, inDestination } = attachment;
+  const { workspace, known, isThere, dryRun } = load;
   const source = table.isStored ? STORED : table.rows;
   if (table.isStored && table.time === undefined) await store(session, table, 'true');
   let now: Parts = new Map();
@@ -84,6 +85,9 @@ export async function loadRows(
        FROM ${source} s JOIN temp.changes c ON s.rowid = c._row`,
     );
   }
+  // Adding a key to rows takes half the time of adding rows to a key.
+  if (!isThere && hasKeys && inDestination !== null)
+    await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(name)} ADD ${KEY}`));
   return loaded;
 }
 

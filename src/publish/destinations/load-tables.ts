@@ -3,7 +3,7 @@ import type { Session } from '../../warehouse/database.ts';
 import { INSTANT, literal, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
 import { type LoadedTable, loadRows } from './load-rows.ts';
-import { type DestinationTable, idOf, type LoadTable, OWN_COLUMNS, toDestination } from './loaded-table.ts';
+import { type DestinationTable, idOf, KEY, type LoadTable, OWN_COLUMNS, toDestination } from './loaded-table.ts';
 import { PARTS, type Parts, readKnown, writeKnown } from './table-parts.ts';
 
 /** What a load writes. */
@@ -303,7 +303,7 @@ async function prepareTable(
     const columns = [
       ...Object.entries(OWN_COLUMNS).map(([column, type]) => `${quoted(column)} ${type}`),
       ...table.columns.map((column) => `${quoted(column.name)} ${typeOf(column, attachment)}`),
-      ...(attachment.hasKeys ? ['PRIMARY KEY (workspace, _key)'] : []),
+      ...(attachment.hasKeys && attachment.inDestination === null ? [KEY] : []),
     ];
     await session.run(`CREATE TABLE ${at} (${columns.join(', ')})`);
   } else {
