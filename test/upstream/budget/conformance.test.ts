@@ -41,12 +41,15 @@ describe.each(Object.entries(storages))('a budget in %s', (_, storageOf) => {
       const first = await budgets[0]?.budget.acquire(signal());
       first?.answered(server.arrive(clock.monotonic()).headers);
       const workers = budgets.map(({ budget }, index) => work(budget, clock, server, travelOf, lanes[index] as number));
+      const sum = (): number => workers.reduce((all, { answered }) => all + answered.length, 0);
       await pass(2.5 * MINUTE_MS);
+      // A busy machine answers less in a minute of the accelerated clock.
+      for (let more = 0; clock === hastyClock && more < 20 && sum() <= limit * share; more++) await pass(MINUTE_MS);
       for (const worker of workers) worker.abort();
       expect(server.refused()).toBe(0);
       expect(mostInAnyMinute(server.arrivals)).toBeLessThanOrEqual(limit * share);
       const answered = workers.map((worker) => worker.answered.length);
-      const all = answered.reduce((sum, count) => sum + count, 0);
+      const all = sum();
       expect(all).toBeGreaterThan(limit * share);
       for (const count of answered) expect(count).toBeGreaterThan(all / lanes.length / 3);
     },
