@@ -350,9 +350,8 @@ async function comment(
   const statements = [
     `COMMENT ON TABLE ${table} IS ${literal(about)}`,
     ...columns.map((column) => `COMMENT ON COLUMN ${table}.${quoted(column.name)} IS ${literal(column.about)}`),
-  ];
-  if (inDestination === null) for (const statement of statements) await session.run(statement);
-  else await session.run(inDestination(statements.join('; ')));
+  ].join('; ');
+  await session.run(inDestination === null ? statements : inDestination(statements));
 }
 
 // Deletes the rows of a table that is not loaded any more.
