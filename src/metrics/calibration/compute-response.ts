@@ -15,7 +15,7 @@ import { keepsFormer, readReportedBrand } from '../numbers/brand.ts';
 import type { ReportedBrand, ReportRequest } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
 import { canonical } from './candidates.ts';
-import { type Conventions, defaultConventions } from './conventions.ts';
+import type { Conventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
 import type { Compared, Compute, ReportQuestion } from './points/point.ts';
 
@@ -37,8 +37,8 @@ interface Memoized<T> {
 }
 
 /**
- * Returns the function that computes responses from stored data; `mayRepeat`: a response may list the same competitor twice. Equal statements are run once, and a response is computed once for all
- * conventions that differ only in values that its computation does not read.
+ * Returns the function that computes responses from stored data. Equal statements are run once, and a response is computed once for all
+ * conventions that differ only in values that its computation does not read. `mayRepeat`: a response may list a competitor twice.
  */
 export function createCompute(
   query: Query,
@@ -138,17 +138,12 @@ function createMemo(): Memoize {
     compute: (watched: Conventions) => Promise<T>,
     rowsIn: (value: T) => number,
   ): Promise<T> => {
-    const plain = withoutWatch(conventions);
     const isAlike = ({ reads }: Memoized<T>): boolean => {
-      for (const [name, value] of reads) if (!isSameValue(value, plain[name])) return false;
+      for (const [name, value] of reads) if (!isSameValue(value, conventions[name])) return false;
       return true;
     };
     const found = kept.find(isAlike);
-    if (found !== undefined) {
-      // Reading the values reports them to the caller as dependencies.
-      for (const name of found.reads.keys()) void conventions[name];
-      return found.value;
-    }
+    if (found !== undefined) return found.value;
     const reads = new Map<keyof Conventions, unknown>();
     const value = await compute(watchReads(conventions, reads));
     rowCount += rowsIn(value);
@@ -157,39 +152,15 @@ function createMemo(): Memoize {
   };
 }
 
-/** The conventions that are watched, and the values that were read. */
-const SOURCE = Symbol('source');
-const READS = Symbol('reads');
-
-interface Watched extends Conventions {
-  readonly [SOURCE]: Conventions;
-  readonly [READS]: Map<keyof Conventions, unknown>;
-}
-
-// Reports the first read of each name. Later reads are those of a plain property, because rows read them often.
-const watching = Object.create(
-  null,
-  Object.fromEntries(
-    Object.keys(defaultConventions).map((name) => [
-      name,
-      {
-        get(this: Watched): unknown {
-          const value = this[SOURCE][name as keyof Conventions];
-          this[READS].set(name as keyof Conventions, value);
-          Object.defineProperty(this, name, { value });
-          return value;
-        },
-      },
-    ]),
-  ),
-) as object;
-
-function watchReads(conventions: Conventions, reads: Watched[typeof READS]): Conventions {
-  return Object.assign(Object.create(watching) as Watched, { [SOURCE]: conventions, [READS]: reads });
-}
-
-function withoutWatch(conventions: Conventions): Conventions {
-  return SOURCE in conventions ? withoutWatch((conventions as Watched)[SOURCE]) : conventions;
+// Returns the conventions, and records the values that are read from them.
+function watchReads(conventions: Conventions, reads: Map<keyof Conventions, unknown>): Conventions {
+  return new Proxy(conventions, {
+    get: (target, name: keyof Conventions) => {
+      const value = target[name];
+      reads.set(name, value);
+      return value;
+    },
+  });
 }
 
 // The first day with data of a brand, as in its list.
