@@ -216,12 +216,12 @@ describe('fitting points to whole responses', () => {
     expect(await fitPoints(evidence)).toEqual(known);
   });
 
-  test('compares at most 8 responses of a point in one calibration', async () => {
+  test('compares at most 24 responses of a point in one calibration', async () => {
     const counted = counting();
     const answers = Array.from({ length: 40 }, () => answerOf(['any/1'], defaults));
     const { urlTitle } = await fitPoints(evidenceOf(answers, counted.compute, ['urlTitle']));
-    expect(counted.computed).toBe(8 * pointChoices.urlTitle.length);
-    expect(urlTitle).toMatchObject({ source: 'default', compared: 8 });
+    expect(counted.computed).toBe(24 * pointChoices.urlTitle.length);
+    expect(urlTitle).toMatchObject({ source: 'default', compared: 24 });
   });
 });
 

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { differencesOfResponses } from '../../src/operations/compare/body-differences.ts';
 import { compareWorkspace } from '../../src/operations/compare/compare.ts';
-import { differencesOfResponses } from '../../src/operations/compare/explain-difference.ts';
 import { notifyOfComparison } from '../../src/operations/notify/notify-of.ts';
 import { type Context, openContext } from '../../src/operations/sightline.ts';
 import { readWorkspaceStatus } from '../../src/operations/status.ts';

@@ -73,9 +73,9 @@ const planted: readonly (readonly [
     'metrics_prompts',
     24,
     { choices: { scale: 'fraction', decimals: 'none' } },
-    'visibility: fraction, 4 decimals, half-away; avgPosition: not rounded; visibilityChange: fraction, not rounded, difference, of exact',
     'visibility: fraction, not rounded',
     'visibility: fraction, not rounded; avgPosition: not rounded; sentiment: not rounded',
+    'visibility: fraction, not rounded; avgPosition: not rounded; visibilityChange: fraction, not rounded, difference, of exact',
   ],
 ];
 

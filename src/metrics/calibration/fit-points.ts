@@ -10,12 +10,13 @@ import {
   type KnownAnswer,
   membersOf,
   type PointContext,
+  usedCandidate,
   valueIn,
   withCandidate,
 } from './points/point.ts';
 
 /** Maximum number of responses that are compared per point. */
-const ANSWERS_MAX = 8;
+const ANSWERS_MAX = 24;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
 
@@ -57,12 +58,7 @@ async function withFound(
   isDetermined: boolean,
 ): Promise<CalibrationPoint> {
   if (point.candidatesIn === undefined) return point;
-  const { conventions } = context;
-  const { name, members } = point;
-  const used =
-    members === undefined
-      ? conventions[name]
-      : Object.fromEntries(Object.keys(members).map((member) => [member, conventions[member as keyof Conventions]]));
+  const used = usedCandidate(point, context.conventions);
   const found = isDetermined ? [] : await point.candidatesIn(context);
   return { ...point, candidates: distinct([...point.candidates, used, ...found]) as CalibrationPoint['candidates'] };
 }

@@ -5,8 +5,6 @@ import { type Facts, valueIn } from './points/point.ts';
 
 /** A number with more decimal places than this counts as not rounded. */
 export const DECIMALS_MAX = 6;
-/** Least share of the numbers that must have a number of decimal places for it to be a candidate. */
-const SHARE_LEAST = 0.05;
 /** Fewest numbers that show the decimal places of all. */
 const NUMBERS_LEAST = 20;
 const ALL_DECIMALS = Array.from({ length: DECIMALS_MAX + 1 }, (_, decimals) => decimals);
@@ -23,12 +21,7 @@ export function decimalsOf(value: number): number | null {
 
 /** Returns the roundings that numbers may have, coarsest first. */
 export function roundingsOf(numbers: readonly number[]): Rounding[] {
-  const counts = new Map<number | null, number>();
-  for (const value of numbers) {
-    const decimals = decimalsOf(value);
-    counts.set(decimals, (counts.get(decimals) ?? 0) + 1);
-  }
-  const seen = [...counts].filter(([, count]) => count >= SHARE_LEAST * numbers.length).map(([decimals]) => decimals);
+  const seen = [...new Set(numbers.map(decimalsOf))];
   // Few numbers do not show how many decimal places others have.
   const usual = numbers.length < NUMBERS_LEAST ? [...ALL_DECIMALS, null] : seen;
   return usual

@@ -20,9 +20,16 @@ const IDENTITIES = ['id', 'promptId', 'groupId', 'url', 'domain', 'date', 'compe
 /** Fields that differ by design, except that both have a value or neither does. */
 const OPAQUE = ['nextCursor', 'requestId'];
 
-/** Compares the body of upstream with our own. Cursors and request ids may have other values. */
-export function differencesOf(upstream: unknown, own: unknown): BodyDifference[] {
-  return compare(upstream, own, '');
+/** A status, and a body if it is 200. */
+interface Response {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Compares the response of upstream with our own. Cursors and request ids may have other values. */
+export function differencesOfResponses(upstream: Response, own: Response): BodyDifference[] {
+  if (upstream.status !== own.status) return compare(upstream.status, own.status, 'status');
+  return upstream.status === 200 ? compare(upstream.body, own.body, '') : [];
 }
 
 function compare(theirs: unknown, ours: unknown, field: string): BodyDifference[] {

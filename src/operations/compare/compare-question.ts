@@ -3,15 +3,15 @@ import { toExactJson } from '../../base/json.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import { nextCursorOf, pagesOf } from '../../contract/paging.ts';
 import type { DayOf } from '../../contract/plausibility/day-zone.ts';
+import type { KnownAnswer } from '../../metrics/calibration/points/point.ts';
 import type { Service } from '../../read/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { keepAnswer } from '../../warehouse/ledger/answers.ts';
 import type { ComparedQuestion } from '../../warehouse/ledger/comparisons.ts';
-import type { BodyDifference } from './body-differences.ts';
+import { type BodyDifference, differencesOfResponses } from './body-differences.ts';
 import type { CompareQuestion } from './compare-questions.ts';
-import { differencesOfResponses, type Explainer } from './explain-difference.ts';
 
 /** Differences of a response that are kept. */
 const LISTED_MAX = 20;
@@ -26,10 +26,11 @@ export interface Compared extends ComparedQuestion {
   readonly differences: readonly BodyDifference[];
 }
 
-/** A compared question with all conventions that explain its differences. */
-export interface Explained extends Compared {
-  /** The conventions that explain the differences, each alone. */
-  readonly explanations: readonly string[];
+/** A compared question without an explanation. */
+export interface ComparedReply {
+  readonly question: Compared;
+  /** The response of upstream, if it differs and is computed here. */
+  readonly answer: KnownAnswer | null;
 }
 
 /** Result of a comparison. */
@@ -50,7 +51,6 @@ export interface Asking {
   readonly ask: AskUpstream;
   readonly service: Service;
   readonly names: ParameterNames;
-  readonly explain: Explainer;
   readonly database: Database;
   readonly runId: string;
 }
@@ -68,12 +68,17 @@ interface Cursors {
 export async function* comparePages(
   question: CompareQuestion,
   asking: Asking,
-): AsyncGenerator<Explained, void, undefined> {
+): AsyncGenerator<ComparedReply, void, undefined> {
   let cursors: Cursors | null = null;
   for (let page = 1; page <= question.pages; page++) {
-    const compared: { result: Explained; next: Cursors | null } = await comparePage(question, cursors, page, asking);
+    const compared: { result: ComparedReply; next: Cursors | null } = await comparePage(
+      question,
+      cursors,
+      page,
+      asking,
+    );
     yield compared.result;
-    if (compared.next === null || compared.result.verdict !== 'equal') return;
+    if (compared.next === null || compared.result.question.verdict !== 'equal') return;
     cursors = compared.next;
   }
 }
@@ -83,7 +88,7 @@ async function comparePage(
   cursors: Cursors | null,
   page: number,
   asking: Asking,
-): Promise<{ result: Explained; next: Cursors | null }> {
+): Promise<{ result: ComparedReply; next: Cursors | null }> {
   const resource = asking.catalogue.get(question.resource);
   const at = (cursor: string | undefined): CompareQuestion => {
     const name = Object.keys(resource.query).find((one) => resource.query[one]?.kind === 'cursor');
@@ -109,34 +114,27 @@ async function compareReplies(
   question: CompareQuestion,
   { theirs, ours, page }: { readonly theirs: UpstreamReply; readonly ours: OwnReply; readonly page: number },
   asking: Asking,
-): Promise<Explained> {
+): Promise<ComparedReply> {
   const { resource: name, brandId, member, query } = question;
-  const { catalogue, database, runId, explain, service } = asking;
+  const { catalogue, database, runId, service } = asking;
   const resource = catalogue.get(name);
   const body = theirs.body === null ? null : parse(theirs.body);
-  const upstream = { status: theirs.status, body };
-  const differences = differencesOfResponses(upstream, ours);
-  const fields = fieldsOf(differences);
+  const differences = differencesOfResponses({ status: theirs.status, body }, ours);
   const listed = differences.slice(0, LISTED_MAX);
-  const base = { resource: name, brandId, member, page, query, differences: listed, fields, explanations: [] };
-  if (differences.length === 0) return { ...base, verdict: 'equal', convention: null, detail: null };
+  const fields = fieldsOf(differences);
+  const base = { resource: name, brandId, member, page, query, differences: listed, fields, convention: null };
+  if (differences.length === 0) return { question: { ...base, verdict: 'equal', detail: null }, answer: null };
   const { daysOf } = await service.newest();
   const excuse = excuseOf(query, { theirs, ours, days: daysOf(name, brandId) }, differences);
-  if (excuse !== null) return { ...base, verdict: 'skipped', convention: null, detail: excuse };
-  if (resource.computes !== undefined && brandId !== null) {
-    const answer = {
-      resource: name,
-      brandId,
-      query,
-      purpose: 'compare',
-      status: theirs.status,
-      body: theirs.body,
-    } as const;
-    await database.transaction((session) => keepAnswer(session, runId, { ...answer, askedAt: theirs.at }));
-  }
-  const explanations = await explain(question, upstream, { askedAt: theirs.at, fields });
+  if (excuse !== null) return { question: { ...base, verdict: 'skipped', detail: excuse }, answer: null };
   const detail = `${page === 1 ? '' : `page ${page}: `}${detailOf(differences[0] as BodyDifference)}`;
-  return { ...base, verdict: 'differs', explanations, convention: explanations[0] ?? null, detail };
+  const differing = { ...base, verdict: 'differs', detail } as const;
+  if (resource.computes === undefined || brandId === null) return { question: differing, answer: null };
+  const { status, at: askedAt } = theirs;
+  const answer = { resource: name, brandId, query, status, askedAt };
+  const kept = { ...answer, purpose: 'compare', body: theirs.body } as const;
+  await database.transaction((session) => keepAnswer(session, runId, kept));
+  return { question: differing, answer: { ...answer, body, isReport: false, isSettled: true, isFresh: true } };
 }
 
 /** Our own response. */

@@ -24,9 +24,9 @@ import { type Context, type Opened, publish, withWarehouse } from '../../workspa
 import { chooseBrandIds } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';
-import { type Asking, type Compared, type Comparison, comparePages, type Explained } from './compare-question.ts';
+import { type Asking, type ComparedReply, type Comparison, comparePages } from './compare-question.ts';
 import { generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
-import { createExplainer } from './explain-difference.ts';
+import { explainDifferences } from './explain-differences.ts';
 
 /** Options of `compareWorkspace`. */
 export interface CompareRequest {
@@ -88,7 +88,8 @@ async function compareOpened(
   const log = createRequestLog({ warehouse, clock, onProgress: (latest) => onProgress(latest, budget) }, run, stats);
   const names = await database.exclusive(async ({ query }) => namesOf(catalogue, await readShapes(query)));
   const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
-  const asked: Explained[] = [];
+  const asked: ComparedReply[] = [];
+  let explanations: (string | null)[] = [];
   let error: SightlineError | null = null;
   try {
     const replica = await service.newest();
@@ -103,9 +104,8 @@ async function compareOpened(
       .filter(({ generic }) => generic !== true)
       .filter(({ name }) => resources === null || resources.includes(name))
       .toSorted((a, b) => (comparedAt.get(a.name) ?? 0) - (comparedAt.get(b.name) ?? 0));
-    const explain = createExplainer(database, { catalogue, conventions: replica.conventions });
     stats.forecast(requests);
-    const asking: Asking = { catalogue, ask, service, names, explain, database, runId: run.runId };
+    const asking: Asking = { catalogue, ask, service, names, database, runId: run.runId };
     for (const question of generateQuestions(chosen, vocabulary, seededRandom(seed))) {
       if (stats.requests >= requests) break;
       for await (const page of comparePages(question, asking)) {
@@ -113,6 +113,9 @@ async function compareOpened(
         if (stats.requests >= requests) break;
       }
     }
+    const answers = asked.flatMap(({ answer }) => answer ?? []);
+    const used = { catalogue, conventions: replica.conventions };
+    explanations = await database.exclusive(({ query }) => explainDifferences(query, used, answers));
   } catch (thrown) {
     if (!(thrown instanceof AllowanceReached)) error = toSightlineError(signal.aborted ? interrupted() : thrown);
   } finally {
@@ -121,7 +124,9 @@ async function compareOpened(
     await service.close();
   }
   const at = clock.now();
-  const questions = withLikeliest(asked);
+  const questions = asked.map(({ question, answer }) =>
+    answer === null ? question : { ...question, convention: explanations.shift() ?? null },
+  );
   await database.transaction((session) => writeComparison(session, { runId, at }, questions));
   await endRun(opened, run, stats, { at, error });
   await publish(warehouse, layout, copy);
@@ -168,16 +173,4 @@ function namesOf(catalogue: Catalogue, shapes: Awaited<ReturnType<typeof readSha
       ),
     ]),
   );
-}
-
-// If several conventions explain a response, the one that explains most responses is named.
-function withLikeliest(questions: readonly Explained[]): Compared[] {
-  const counts = new Map<string, number>();
-  for (const text of questions.flatMap(({ explanations }) => explanations))
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-  const countOf = (text: string): number => counts.get(text) ?? 0;
-  return questions.map(({ explanations, ...question }) => {
-    const [likeliest = null] = explanations.toSorted((a, b) => countOf(b) - countOf(a));
-    return { ...question, convention: likeliest };
-  });
 }

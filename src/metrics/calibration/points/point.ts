@@ -93,6 +93,12 @@ export function withCandidate(
   return members === undefined ? { ...conventions, [name]: candidate } : { ...conventions, ...(candidate as object) };
 }
 
+/** Returns the candidate of a point that is used. */
+export function usedCandidate({ name, members }: CalibrationPoint, conventions: Conventions): unknown {
+  if (members === undefined) return conventions[name];
+  return Object.fromEntries(Object.keys(members).map((member) => [member, conventions[member as keyof Conventions]]));
+}
+
 /** Returns the value of a convention in a candidate, which is the value itself or has it by its name. */
 export function valueIn(candidate: unknown, name: string): unknown {
   const isNamed = typeof candidate === 'object' && candidate !== null && Object.hasOwn(candidate, name);

@@ -1,0 +1,52 @@
+import type { Catalogue } from '../../contract/catalogue.ts';
+import { isEqual } from '../../metrics/calibration/candidates.ts';
+import { createCompute } from '../../metrics/calibration/compute-response.ts';
+import { type Conventions, defaultConventions } from '../../metrics/calibration/conventions.ts';
+import { describeConvention } from '../../metrics/calibration/descriptions.ts';
+import { fitPoints } from '../../metrics/calibration/fit-points.ts';
+import { distinct } from '../../metrics/calibration/forms.ts';
+import { type CalibrationPoint, type KnownAnswer, usedCandidate } from '../../metrics/calibration/points/point.ts';
+import { calibrationPoints } from '../../metrics/calibration/points/points.ts';
+import { REPEATED_MENTIONS } from '../../metrics/numbers/aggregate.ts';
+import type { Query } from '../../warehouse/database.ts';
+import { readShapes } from '../../warehouse/ledger/shapes.ts';
+import { differencesOfResponses } from './body-differences.ts';
+
+/**
+ * Returns the conventions with which the stored data give each of the differing responses, as `name: value`, separated by semicolons; null
+ * if there are none. They are calibrated with these responses, starting with the conventions that were used.
+ */
+export async function explainDifferences(
+  query: Query,
+  { catalogue, conventions }: { readonly catalogue: Catalogue; readonly conventions: Conventions },
+  answers: readonly KnownAnswer[],
+): Promise<(string | null)[]> {
+  const shapes = await readShapes(query);
+  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const compute = createCompute(query, { catalogue, mayRepeat });
+  // Of several values that explain the responses, that which is used comes first.
+  const points = calibrationPoints.map((point) => ({
+    ...point,
+    candidates: distinct([usedCandidate(point, conventions), ...point.candidates]) as CalibrationPoint['candidates'],
+  }));
+  const labels = Object.keys({ ...defaultConventions.labels, ...conventions.labels });
+  const found = await fitPoints({ points, answers, conventions, compute, labels });
+  const changed = Object.entries(found).flatMap(([name, { value }]) =>
+    isEqual(value, conventions[name as keyof Conventions]) ? [] : [[name, value] as const],
+  );
+  const explanations: (string | null)[] = [];
+  for (const answer of answers) {
+    const isExplainedBy = async (values: typeof changed): Promise<boolean> => {
+      const own = await compute(answer, answer.askedAt, { ...conventions, ...Object.fromEntries(values) });
+      return differencesOfResponses(answer, own).length === 0;
+    };
+    let needed = changed;
+    for (const one of changed) {
+      const others = needed.filter((other) => other !== one);
+      if (await isExplainedBy(others)) needed = others;
+    }
+    const texts = needed.map(([name, value]) => `${name}: ${describeConvention(name as keyof Conventions, value)}`);
+    explanations.push((await isExplainedBy(needed)) ? texts.join('; ') : null);
+  }
+  return explanations;
+}
