@@ -1,18 +1,16 @@
-import { type Choices, pointChoices } from './choices.ts';
+import { z } from 'zod';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
+import { type ChoiceName, type Choices, pointChoices } from './choices.ts';
+import { keysOf, orderCandidates, type OrderName } from './order-candidates.ts';
 
-/** How upstream rounds a number. */
-export interface Rounding {
-  /** Decimal places; null if upstream does not round. */
-  readonly decimals: number | null;
-  /**
-   * The first three modes round the value times a power of ten: `half-away` rounds 2.5 to 3 and -2.5 to -3, `half-up`
-   * rounds -2.5 to -2. `decimal-half-away` treats 1.005 as exactly 1.005, like SQL decimals. `binary-half-away` and
-   * `binary-half-even` use the exact value of the double, just below 1.005, like `toFixed`. `down` truncates.
-   */
-  readonly mode: (typeof roundingModes)[number];
-}
+/** Maximum decimal places; a double has about 15 significant digits. */
+const DECIMALS_MAX = 15;
 
-/** The rounding modes that calibration distinguishes, most likely first. */
+/**
+ * The rounding modes that calibration distinguishes, most likely first. The first three round the value times a power of ten: `half-away`
+ * rounds 2.5 to 3 and -2.5 to -3, `half-up` rounds -2.5 to -2. `decimal-half-away` treats 1.005 as exactly 1.005, like SQL decimals.
+ * `binary-half-away` and `binary-half-even` use the exact value of the double, just below 1.005, like `toFixed`. `down` truncates.
+ */
 export const roundingModes = [
   'half-away',
   'half-even',
@@ -23,21 +21,87 @@ export const roundingModes = [
   'down',
 ] as const;
 
-/** Orders of rows: sort keys, with a leading `-` for descending. `points/order-points.ts` has their candidates. */
-export interface Orders {
-  /** The brand and its competitors. */
-  readonly entityOrder: readonly string[];
-  /** Daily rows. */
-  readonly dayOrder: readonly string[];
-  readonly promptOrder: readonly string[];
-  readonly groupOrder: readonly string[];
-  readonly domainOrder: readonly string[];
-  readonly urlOrder: readonly string[];
-  /** Rows of visits. */
-  readonly visitOrder: readonly string[];
-  /** The competitors in the row of a prompt. */
-  readonly topCompetitorOrder: readonly string[];
-}
+const rounding = z.strictObject({
+  decimals: z
+    .int()
+    .min(0)
+    .max(DECIMALS_MAX)
+    .nullable()
+    .describe(`a whole number from 0 to ${DECIMALS_MAX}, or null for no rounding`),
+  mode: z.enum(roundingModes),
+});
+const shareForm = rounding.extend({ whole: z.literal([1, 100]) });
+const group = z.strictObject({ groupId: z.string(), name: z.string() });
+const listOrder = z
+  .array(z.string().regex(/^-?(lower\(\w+\)|\w+)$/))
+  .min(1)
+  .describe('a list of fields of the items, each with or without a leading -, or as lower(field)');
+
+const choiceSchemas = Object.fromEntries(
+  Object.entries(pointChoices).map(([name, values]) => [name, z.enum(values)]),
+) as unknown as { readonly [Name in ChoiceName]: z.ZodType<Choices[Name]> };
+
+const orderSchemas = Object.fromEntries(
+  (Object.keys(orderCandidates) as OrderName[]).map((name) => {
+    const keys = keysOf(name);
+    const schema = z.array(z.enum(keys.flatMap((key) => [key, `-${key}`]))).min(1);
+    return [name, schema.describe(`a list of ${keys.join(', ')}, each with or without a leading -`)];
+  }),
+) as unknown as { readonly [Name in OrderName]: z.ZodType<string[]> };
+
+/** The schema of each convention. */
+export const conventionSchemas = {
+  visibility: shareForm,
+  shareOfVoice: shareForm,
+  // `as`: the difference of two shares, or that difference divided by the earlier share. `of`: whether the two shares are rounded before.
+  visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
+  avgPosition: rounding,
+  // The mentions of a mean position: those with a position, or all, where a missing position counts as 0.
+  positionOver: z.enum(['placed', 'mentions']),
+  sentiment: rounding,
+  // The number that each label stands for. The empty label is that of mentions without one; labels that are missing are excluded.
+  labels: z.record(z.string(), z.number()),
+  // `citing`: a share of the responses that cite anything.
+  domainShare: shareForm.extend({ of: z.enum(['citations', 'responses', 'citing']) }),
+  shareOfSite: shareForm,
+  // The share when the whole is 0, the mean without mentions, and the change when the earlier range has no responses.
+  emptyShare: z.literal([0, null]),
+  emptyMean: z.literal([0, null]),
+  emptyChange: z.literal([0, null, 'visibility']),
+  // Without mentions or sessions; `share` for the value of `emptyShare`, `mean` for that of `emptyMean`.
+  emptyVoice: z.literal([0, null, 'share']),
+  emptySite: z.literal([0, null, 'share']),
+  emptySentiment: z.literal([0, null, 'mean']),
+  // Whether days, and engines on a day, without responses have zeros; or only engines on days with responses.
+  emptyDays: z.enum(['absent', 'zero', 'engines']),
+  // The `engine` of daily rows that combine all engines, and the `entityType` of competitors.
+  combinedEngine: z.string().nullable(),
+  competitorType: z.string(),
+  topCompetitors: z.int().min(0),
+  // The row of prompts without a topic, tag or stage.
+  ungrouped: z
+    .strictObject({ groupId: z.string().nullable(), name: z.string().nullable() })
+    .nullable()
+    .describe('an object with the members groupId and name, or null for no such row'),
+  brandedGroups: z.strictObject({ true: group, false: group }),
+  // Orders of paged lists. `src/contract/list-order.ts` describes their keys.
+  responseOrder: listOrder,
+  alertOrder: listOrder,
+  threadOrder: listOrder,
+  ...choiceSchemas,
+  ...orderSchemas,
+};
+
+/** Choices for how the API computes its numbers that the specification leaves open. */
+export type Conventions = {
+  readonly [Name in keyof typeof conventionSchemas]: ValueOf<(typeof conventionSchemas)[Name]>;
+};
+
+/** How upstream rounds a number. */
+export type Rounding = ValueOf<typeof rounding>;
+
+/** How a share is written: as a number from 0 to `whole`. */
+export type ShareForm = ValueOf<typeof shareForm>;
 
 /** Orders of paged lists, by resource; the pages that a sync reads decide them. */
 export const LIST_ORDERS = {
@@ -45,62 +109,6 @@ export const LIST_ORDERS = {
   alerts: 'alertOrder',
   forum_opportunities: 'threadOrder',
 } as const;
-
-/** Orders of paged lists. `src/contract/list-order.ts` describes their keys. */
-type ListOrders = { readonly [Name in (typeof LIST_ORDERS)[keyof typeof LIST_ORDERS]]: readonly string[] };
-
-/** How a share is written: as a number from 0 to `whole`. */
-export interface ShareForm extends Rounding {
-  readonly whole: 1 | 100;
-}
-
-/** Choices for how the API computes its numbers that the specification leaves open. */
-export interface Conventions extends Choices, Orders, ListOrders {
-  readonly visibility: ShareForm;
-  readonly shareOfVoice: ShareForm;
-  readonly visibilityChange: ShareForm & {
-    /** The difference of two shares, or that difference divided by the earlier share. */
-    readonly as: 'difference' | 'relative';
-    /** Whether the two shares are rounded before they are compared. */
-    readonly of: 'exact' | 'rounded';
-  };
-  readonly avgPosition: Rounding;
-  /** The mentions of a mean position: those with a position, or all, where a missing position counts as 0. */
-  readonly positionOver: 'placed' | 'mentions';
-  readonly sentiment: Rounding;
-  /**
-   * The number each sentiment label stands for. Labels missing here are excluded from the mean. The empty label stands for
-   * mentions without a label.
-   */
-  readonly labels: Readonly<Record<string, number>>;
-  /** `citing`: a share of the responses that cite anything. */
-  readonly domainShare: ShareForm & { readonly of: 'citations' | 'responses' | 'citing' };
-  readonly shareOfSite: ShareForm;
-  /** The share when the whole is 0. */
-  readonly emptyShare: 0 | null;
-  /** The share of voice without mentions; `share` for the value of `emptyShare`. */
-  readonly emptyVoice: 0 | null | 'share';
-  /** The share of a site without sessions; `share` for the value of `emptyShare`. */
-  readonly emptySite: 0 | null | 'share';
-  /** The mean position or sentiment without mentions. */
-  readonly emptyMean: 0 | null;
-  /** The mean sentiment without mentions; `mean` for the value of `emptyMean`. */
-  readonly emptySentiment: 0 | null | 'mean';
-  /** The change of visibility when the earlier range has no responses: null, 0 or the current visibility. */
-  readonly emptyChange: 0 | null | 'visibility';
-  /** Whether days, and engines on a day, without responses are omitted or listed with zeros; or only engines on days with responses. */
-  readonly emptyDays: 'absent' | 'zero' | 'engines';
-  /** The `engine` of daily rows that combine all engines. */
-  readonly combinedEngine: string | null;
-  /** The `entityType` of competitor rows. */
-  readonly competitorType: string;
-  /** Maximum number of competitors in a prompt's row. */
-  readonly topCompetitors: number;
-  /** The row for prompts without a topic, tag or stage; null if upstream has no such row. */
-  readonly ungrouped: { readonly groupId: string | null; readonly name: string | null } | null;
-  /** Id and name of the branded and the non-branded group. */
-  readonly brandedGroups: Readonly<Record<'true' | 'false', { readonly groupId: string; readonly name: string }>>;
-}
 
 const oneDecimal = { decimals: 1, mode: 'half-away' } as const;
 const percent = { ...oneDecimal, whole: 100 } as const;
@@ -146,7 +154,10 @@ export const defaultConventions: Conventions = {
 };
 
 /** Returns the order of a paged list; empty if its declaration decides it. */
-export function listOrderOf(resource: string, conventions: ListOrders): readonly string[] {
+export function listOrderOf(
+  resource: string,
+  conventions: Pick<Conventions, (typeof LIST_ORDERS)[keyof typeof LIST_ORDERS]>,
+): readonly string[] {
   const name = Object.hasOwn(LIST_ORDERS, resource) ? LIST_ORDERS[resource as keyof typeof LIST_ORDERS] : null;
   return name === null ? [] : conventions[name];
 }

@@ -1,8 +1,7 @@
 import type { Query, Session } from '../../warehouse/database.ts';
 import { toTimestampText } from '../../warehouse/ledger/ledger.ts';
 import { type Finding, isEqual } from './candidates.ts';
-import { type Conventions, defaultConventions } from './conventions.ts';
-import { conventionSchemas } from './overrides.ts';
+import { conventionSchemas, type Conventions, defaultConventions } from './conventions.ts';
 
 /** The finding of each convention. */
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };

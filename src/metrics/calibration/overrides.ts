@@ -2,89 +2,22 @@ import { z } from 'zod';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { describeIssue } from '../../base/config/setting-schema.ts';
 import { SightlineError } from '../../base/errors.ts';
-import { pointChoices } from './choices.ts';
-import { type Conventions, type Orders, roundingModes } from './conventions.ts';
-import { keysOf, orderCandidates } from './points/order-points.ts';
-
-/** Maximum decimal places; a double has about 15 significant digits. */
-const DECIMALS_MAX = 15;
-
-const rounding = z.strictObject({
-  decimals: z
-    .int()
-    .min(0)
-    .max(DECIMALS_MAX)
-    .nullable()
-    .describe(`a whole number from 0 to ${DECIMALS_MAX}, or null for no rounding`),
-  mode: z.enum(roundingModes),
-});
-const shareForm = rounding.extend({ whole: z.literal([1, 100]) });
-const group = z.strictObject({ groupId: z.string(), name: z.string() });
-const listOrder = z
-  .array(z.string().regex(/^-?(lower\(\w+\)|\w+)$/))
-  .min(1)
-  .describe('a list of fields of the items, each with or without a leading -, or as lower(field)');
-const brandedGroups = z.strictObject({ true: group, false: group });
-
-const choiceSchemas = Object.fromEntries(
-  Object.entries(pointChoices).map(([name, values]) => [name, z.enum(values)]),
-) as unknown as { readonly [Name in keyof typeof pointChoices]: z.ZodType<Conventions[Name]> };
-
-const orderSchemas = Object.fromEntries(
-  Object.keys(orderCandidates).map((name) => {
-    const keys = keysOf(name as keyof Orders);
-    const schema = z.array(z.enum(keys.flatMap((key) => [key, `-${key}`]))).min(1);
-    return [name, schema.describe(`a list of ${keys.join(', ')}, each with or without a leading -`)];
-  }),
-) as unknown as { readonly [Name in keyof Orders]: z.ZodType<Conventions[Name]> };
-
-/** The schema of each convention. */
-export const conventionSchemas = {
-  visibility: shareForm,
-  shareOfVoice: shareForm,
-  visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
-  avgPosition: rounding,
-  positionOver: z.enum(['placed', 'mentions']),
-  sentiment: rounding,
-  labels: z.record(z.string(), z.number()),
-  domainShare: shareForm.extend({ of: z.enum(['citations', 'responses', 'citing']) }),
-  shareOfSite: shareForm,
-  emptyShare: z.literal([0, null]),
-  emptyMean: z.literal([0, null]),
-  emptyChange: z.literal([0, null, 'visibility']),
-  emptyDays: z.enum(['absent', 'zero', 'engines']),
-  combinedEngine: z.string().nullable(),
-  competitorType: z.string(),
-  topCompetitors: z.int().min(0),
-  emptyVoice: z.literal([0, null, 'share']),
-  emptySite: z.literal([0, null, 'share']),
-  emptySentiment: z.literal([0, null, 'mean']),
-  ungrouped: z
-    .strictObject({ groupId: z.string().nullable(), name: z.string().nullable() })
-    .nullable()
-    .describe('an object with the members groupId and name, or null for no such row'),
-  brandedGroups,
-  responseOrder: listOrder,
-  alertOrder: listOrder,
-  threadOrder: listOrder,
-  ...choiceSchemas,
-  ...orderSchemas,
-} satisfies { readonly [Name in keyof Conventions]: z.ZodType<Conventions[Name]> };
+import { type Conventions, conventionSchemas } from './conventions.ts';
 
 const overridesSchema = z
   .strictObject({
     ...conventionSchemas,
-    visibility: shareForm.partial(),
-    shareOfVoice: shareForm.partial(),
+    visibility: conventionSchemas.visibility.partial(),
+    shareOfVoice: conventionSchemas.shareOfVoice.partial(),
     visibilityChange: conventionSchemas.visibilityChange.partial(),
-    avgPosition: rounding.partial(),
-    sentiment: rounding.partial(),
+    avgPosition: conventionSchemas.avgPosition.partial(),
+    sentiment: conventionSchemas.sentiment.partial(),
     labels: z
       .record(z.string(), z.number().nullable().describe('a number, or null to exclude the label'))
       .describe('an object that maps each label to a number, or to null to exclude it'),
     domainShare: conventionSchemas.domainShare.partial(),
-    shareOfSite: shareForm.partial(),
-    brandedGroups: brandedGroups.partial(),
+    shareOfSite: conventionSchemas.shareOfSite.partial(),
+    brandedGroups: conventionSchemas.brandedGroups.partial(),
   })
   .partial();
 

@@ -1,6 +1,6 @@
 import { CASELESS, sortKeyOf } from '../numbers/order.ts';
 import { type ChoiceName, choices } from './choices.ts';
-import type { Conventions, Orders, Rounding } from './conventions.ts';
+import type { Conventions, Rounding } from './conventions.ts';
 
 /** Returns the value of a point in words. */
 export function choiceText<Name extends ChoiceName>(name: Name, value: Conventions[Name]): string {
@@ -31,7 +31,7 @@ const keyWords: Readonly<Record<string, string>> = {
 };
 
 /** Returns an order in words: `citations (descending), then domain`. */
-export function orderText(order: Orders[keyof Orders]): string {
+export function orderText(order: readonly string[]): string {
   const words = order.map((key) => {
     const name = sortKeyOf(key);
     const details = [
