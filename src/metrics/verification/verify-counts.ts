@@ -5,13 +5,11 @@ import { addDays } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Audit, Comparison } from '../../warehouse/ledger/audits.ts';
 import { quoted } from '../../warehouse/schema.ts';
+import { isSame } from '../calibration/candidates.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import { answerTables, type GroupTally, REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { avgPosition, sentiment } from '../numbers/definitions.ts';
 import { namesOf, type ReportedRow, readReportedDays, readStoredDays, responsesOf } from './day-figures.ts';
-
-/** Relative tolerance within which two numbers are equal. */
-const TOLERANCE = 1e-9;
 
 /** Changed days at most this far apart are counted in one query. With more ranges than the limit, one query counts all. */
 const GAP_DAYS = 7;
@@ -240,9 +238,4 @@ function responsesOn(entities: readonly Entity[], side: 'upstream' | 'stored'): 
   for (const { engine, [side]: figures } of entities)
     byEngine.set(engine, Math.max(byEngine.get(engine) ?? 0, figures?.responses ?? 0));
   return [...byEngine.values()].reduce((sum, responses) => sum + responses, 0);
-}
-
-function isSame(a: number | null, b: number | null): boolean {
-  if (a === null || b === null) return a === b;
-  return Math.abs(a - b) <= TOLERANCE * Math.max(1, Math.abs(a), Math.abs(b));
 }

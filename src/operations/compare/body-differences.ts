@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { ValueOf } from '../../contract/operation/json-parts.ts';
+import { isSame } from '../../metrics/calibration/candidates.ts';
 
 /** A difference between two bodies. */
 export const bodyDifference = z.object({
@@ -13,8 +14,6 @@ export const bodyDifference = z.object({
 /** A difference between two bodies. */
 export type BodyDifference = ValueOf<typeof bodyDifference>;
 
-/** Relative error within which two numbers are equal: unrounded sums depend on the order of their terms. */
-const RELATIVE_ERROR = 1e-9;
 /** Fields that identify a row of a list, in order of preference. */
 const IDENTITIES = ['id', 'promptId', 'groupId', 'url', 'domain', 'date', 'competitorId', 'slug'];
 /** Fields that differ by design, except that both have a value or neither does. */
@@ -35,7 +34,10 @@ export function differencesOfResponses(upstream: Response, own: Response): BodyD
 function compare(theirs: unknown, ours: unknown, field: string): BodyDifference[] {
   if (Array.isArray(theirs) && Array.isArray(ours)) return compareLists(theirs, ours, field);
   if (isRecord(theirs) && isRecord(ours)) return compareRecords(theirs, ours, field);
-  return isSame(theirs, ours) ? [] : [{ field, kind: 'value', upstream: theirs, own: ours }];
+  // Unrounded sums depend on the order of their terms.
+  const areAlike =
+    typeof theirs === 'number' && typeof ours === 'number' ? isSame(theirs, ours) : Object.is(theirs, ours);
+  return areAlike ? [] : [{ field, kind: 'value', upstream: theirs, own: ours }];
 }
 
 function compareRecords(
@@ -127,10 +129,4 @@ function identified(rows: readonly unknown[]): Map<string, unknown> | null {
     found.set(key, row);
   }
   return found;
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  if (typeof a === 'number' && typeof b === 'number')
-    return Math.abs(a - b) <= RELATIVE_ERROR * Math.max(1, Math.abs(a));
-  return Object.is(a, b);
 }
