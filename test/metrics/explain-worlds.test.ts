@@ -210,4 +210,26 @@ test('opportunities are gaps among sources, prompts that a rival wins, cited thr
     'Prompt "Prompt 0": 16 of 20 responses mention Rivalco but not the brand, 4 mention the brand but not Rivalco.',
   );
   for (const { evidence, n } of found) expect(new Set(evidence).size).toBe(Math.min(5, n));
+
+  // Marked ones take no place of the 50 open ones of a kind, and come last.
+  await query(
+    `INSERT INTO response_citations (brand_id, response_id, prompt_id, engine, created_at, url, domain, ordinal)
+     SELECT brand_id, id, prompt_id, engine, created_at, 'https://own.example/' || i, 'own.example', i
+     FROM (SELECT * FROM responses WHERE ${inRecent} ORDER BY id LIMIT 1), range(60) t(i)`,
+  );
+  const open = (all: typeof found) => all.filter(({ mark }) => mark === null).map(({ id }) => id);
+  const first = await findOpportunities(query, brand, recent);
+  expect(first.filter(({ kind }) => kind === 'page_cited_once')).toHaveLength(50);
+  await query(
+    `INSERT INTO sync.marks BY NAME SELECT '${brand}'::UUID AS brand_id, 'page_cited_once' AS kind, unnest($1) AS id, 'done' AS value,
+       false AS is_setting`,
+    [['https://own.example/0', 'https://own.example/1']],
+  );
+  const rest = await findOpportunities(query, brand, recent);
+  expect(rest.filter(({ kind, mark }) => kind === 'page_cited_once' && mark === null)).toHaveLength(50);
+  expect(open(rest).filter((id) => !open(first).includes(id))).toHaveLength(2);
+  expect(rest.slice(-2).map(({ id, mark }) => [id, mark])).toEqual([
+    ['https://own.example/0', 'done'],
+    ['https://own.example/1', 'done'],
+  ]);
 });

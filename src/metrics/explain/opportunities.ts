@@ -12,7 +12,10 @@ export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 2;
 
 type UnmarkedOpportunity = Omit<Opportunity, 'rank' | 'mark'>;
 
-/** Maximum number of opportunities of each kind. */
+/** Returns the first `LISTED_MAX` open items of a kind, and the marked ones. */
+type Listed = <T>(kind: OpportunityKind, all: readonly T[], idOf: (one: T) => string) => T[];
+
+/** Maximum number of open opportunities of each kind. */
 export const LISTED_MAX = 50;
 /** Minimum number of responses that cite a domain of a source gap. */
 const GAP_LEAST = 3;
@@ -63,18 +66,26 @@ const queries: Readonly<Record<Exclude<OpportunityKind, 'competitor_wins'>, stri
 
 /**
  * Lists opportunities of a brand in a range of days: domains that responses cite for competitors and never for the brand, prompts that
- * a competitor wins significantly, open forum threads that responses cite, and own pages that are cited once. The ones that concern
- * most responses come first.
+ * a competitor wins significantly, open forum threads that responses cite, and own pages that are cited once. Open ones come before those
+ * that a reader marked, and then the ones that concern most responses.
  */
 export async function findOpportunities(
   query: Query,
   brandId: string,
   { from, to }: DayRange,
 ): Promise<readonly Opportunity[]> {
+  const marks = await query("SELECT kind || ' ' || id, value FROM mart.marks WHERE brand_id = CAST($1 AS UUID)", [
+    brandId,
+  ]);
+  const markOf = new Map(marks.map(([key, value]) => [key, value as Opportunity['mark']]));
+  const listed: Listed = (kind, all, idOf) => {
+    let open = 0;
+    return all.filter((one) => markOf.has(`${kind} ${idOf(one)}`) || ++open <= LISTED_MAX);
+  };
   const found: UnmarkedOpportunity[] = [];
   for (const kind of OPPORTUNITY_KINDS) {
     if (kind === 'competitor_wins') {
-      found.push(...(await competitorWins(query, brandId, { from, to })));
+      found.push(...(await competitorWins(query, brandId, { from, to }, listed)));
       continue;
     }
     const rows = await query(
@@ -82,14 +93,12 @@ export async function findOpportunities(
        FROM (${queries[kind]}) t(id, name, n, a, b, evidence) ORDER BY n DESC, id`,
       [brandId, from, to],
     );
-    found.push(...rows.slice(0, LISTED_MAX).map((row) => toOpportunity(kind, row)));
+    found.push(...listed(kind, rows, ([id]) => String(id)).map((row) => toOpportunity(kind, row)));
   }
-  found.sort((a, b) => b.n - a.n);
-  const marks = await query("SELECT kind || ' ' || id, value FROM mart.marks WHERE brand_id = CAST($1 AS UUID)", [
-    brandId,
-  ]);
-  const markOf = new Map(marks.map(([key, value]) => [key, value as Opportunity['mark']]));
-  return found.map((one, index) => ({ rank: index + 1, ...one, mark: markOf.get(`${one.kind} ${one.id}`) ?? null }));
+  return found
+    .map((one) => ({ ...one, mark: markOf.get(`${one.kind} ${one.id}`) ?? null }))
+    .sort((a, b) => Number(a.mark !== null) - Number(b.mark !== null) || b.n - a.n)
+    .map((one, index) => ({ rank: index + 1, ...one }));
 }
 
 // Counts the responses that mention only one of the brand and a competitor, by prompt and competitor.
@@ -129,7 +138,12 @@ interface Compared {
 
 // Tests each prompt and competitor by the sign test with a continuity correction, and corrects for their number (Benjamini and
 // Hochberg). A prompt is listed with the competitor that wins it most clearly.
-async function competitorWins(query: Query, brandId: string, range: DayRange): Promise<UnmarkedOpportunity[]> {
+async function competitorWins(
+  query: Query,
+  brandId: string,
+  range: DayRange,
+  listedOf: Listed,
+): Promise<UnmarkedOpportunity[]> {
   const given = [brandId, range.from, range.to];
   const compared = (await query(COMPARED, given)).map(([promptId, competitorId, lost, won, answers]): Compared => {
     return {
@@ -151,7 +165,8 @@ async function competitorWins(query: Query, brandId: string, range: DayRange): P
     const other = best.get(one.promptId);
     if (other === undefined || one.lost - one.won > other.lost - other.won) best.set(one.promptId, one);
   }
-  const listed = [...best.values()].sort((a, b) => b.lost - a.lost).slice(0, LISTED_MAX);
+  const ranked = [...best.values()].sort((a, b) => b.lost - a.lost);
+  const listed = listedOf('competitor_wins', ranked, ({ promptId }) => promptId);
   const pairs = listed.map(({ promptId, competitorId }) => [promptId, competitorId]);
   const named = listed.length === 0 ? [] : await query(WON, [...given, JSON.stringify(pairs)]);
   return named.flatMap(([id, text, rival, evidence]) => {

@@ -108,7 +108,9 @@ export const listOpportunities = defineOperation({
     from: day,
     to: day,
     opportunities: z.array(opportunity),
-    total: number.describe('number of all opportunities, at most 50 of a kind; `opportunities` has at most `limit`'),
+    total: number.describe(
+      'number of all opportunities, at most 50 open ones of a kind; `opportunities` has at most `limit`',
+    ),
     ...freshness,
   }),
   run: async (source: MetricsSource, { kind: kinds, limit, brand, ...more }) => {
