@@ -120,7 +120,9 @@ describe('the data of the pages', () => {
     };
     const reader = await asker('reader', { scopes: ['read', 'sql', 'snapshots'] });
     const gone = await asker('gone', { brands: [NOBODY] });
-    return { ask: await asker('limited', { brands: [brands().own.id] }), all: await asker('all', {}), reader, gone };
+    const viewer = await asker('viewer', { scopes: ['metrics'] });
+    const ask = await asker('limited', { brands: [brands().own.id] });
+    return { ask, all: await asker('all', {}), reader, viewer, gone };
   });
 
   it('have only the brands of the key: in queries, metrics and their caches', async () => {
@@ -162,7 +164,10 @@ describe('the data of the pages', () => {
 
   it('need the scope metrics', async () => {
     const metrics = '/data/metrics?metrics=visibility';
-    for (const path of ['/data/queries', '/data/queries/brands', metrics, '/data/changes', '/status/data'])
+    // The list of reports links to their files, so both need the same.
+    const files = ['/data/reports', '/reports/none.html'];
+    expect(await Promise.all(files.map(async (path) => (await pages().viewer(path)).status))).toEqual([200, 404]);
+    for (const path of ['/data/queries', '/data/queries/brands', metrics, '/data/changes', '/status/data', ...files])
       expect((await pages().reader(path)).status, path).toBe(403);
   });
 });

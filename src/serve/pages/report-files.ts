@@ -97,14 +97,12 @@ export function createReportRoutes(folder: string, service: Service, write: Writ
     await make(request, write);
     return sendJson(request, reply, { reports: await read() });
   };
-  const route = (path: string, handler: Handler): Route =>
-    pageRoute(path, handler, { forAllBrands: true, scopes: ['snapshots'] });
   return [
     pageRoute(DATA_PATHS.reports, data, {
       forAllBrands: true,
       methods: write === undefined ? READ : [...READ, 'POST'],
     }),
-    ...REPORT_FILE_PATHS.map((path) => route(path, file)),
+    ...REPORT_FILE_PATHS.map((path) => pageRoute(path, file, { forAllBrands: true })),
   ];
 }
 
