@@ -207,7 +207,7 @@ test('opportunities are gaps among sources, prompts that a rival wins, cited thr
     [4, 'page_cited_once', 1, 'https://own.example/page'],
   ]);
   expect(found[2]?.sentence).toBe(
-    'Prompt "Prompt 0": 16 of 20 responses mention Rivalco but not the brand, 4 mention the brand but not Rivalco.',
+    '16 of 20 responses mention Rivalco but not the brand, 4 mention the brand but not Rivalco: prompt "Prompt 0".',
   );
   for (const { evidence, n } of found) expect(new Set(evidence).size).toBe(Math.min(5, n));
 

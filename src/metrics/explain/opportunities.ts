@@ -12,9 +12,6 @@ export const OPPORTUNITY_QUERIES = OPPORTUNITY_KINDS.length + 2;
 
 type UnmarkedOpportunity = Omit<Opportunity, 'rank' | 'mark'>;
 
-/** Returns the first `LISTED_MAX` open items of a kind, and the marked ones. */
-type Listed = <T>(kind: OpportunityKind, all: readonly T[], idOf: (one: T) => string) => T[];
-
 /** Maximum number of open opportunities of each kind. */
 export const LISTED_MAX = 50;
 /** Minimum number of responses that cite a domain of a source gap. */
@@ -78,14 +75,10 @@ export async function findOpportunities(
     brandId,
   ]);
   const markOf = new Map(marks.map(([key, value]) => [key, value as Opportunity['mark']]));
-  const listed: Listed = (kind, all, idOf) => {
-    let open = 0;
-    return all.filter((one) => markOf.has(`${kind} ${idOf(one)}`) || ++open <= LISTED_MAX);
-  };
   const found: UnmarkedOpportunity[] = [];
   for (const kind of OPPORTUNITY_KINDS) {
     if (kind === 'competitor_wins') {
-      found.push(...(await competitorWins(query, brandId, { from, to }, listed)));
+      found.push(...(await competitorWins(query, brandId, { from, to }, markOf)));
       continue;
     }
     const rows = await query(
@@ -93,12 +86,18 @@ export async function findOpportunities(
        FROM (${queries[kind]}) t(id, name, n, a, b, evidence) ORDER BY n DESC, id`,
       [brandId, from, to],
     );
-    found.push(...listed(kind, rows, ([id]) => String(id)).map((row) => toOpportunity(kind, row)));
+    found.push(...listed(rows, (row) => markOf.has(`${kind} ${row[0]}`)).map((row) => toOpportunity(kind, row)));
   }
   return found
     .map((one) => ({ ...one, mark: markOf.get(`${one.kind} ${one.id}`) ?? null }))
     .sort((a, b) => Number(a.mark !== null) - Number(b.mark !== null) || b.n - a.n)
     .map((one, index) => ({ rank: index + 1, ...one }));
+}
+
+// The first open ones, and the marked ones.
+function listed<T>(all: readonly T[], isMarked: (one: T) => boolean): T[] {
+  let open = 0;
+  return all.filter((one) => isMarked(one) || ++open <= LISTED_MAX);
 }
 
 // Counts the responses that mention only one of the brand and a competitor, by prompt and competitor.
@@ -142,17 +141,12 @@ async function competitorWins(
   query: Query,
   brandId: string,
   range: DayRange,
-  listedOf: Listed,
+  marks: ReadonlyMap<unknown, unknown>,
 ): Promise<UnmarkedOpportunity[]> {
   const given = [brandId, range.from, range.to];
-  const compared = (await query(COMPARED, given)).map(([promptId, competitorId, lost, won, answers]): Compared => {
-    return {
-      promptId: String(promptId),
-      competitorId: String(competitorId),
-      lost: Number(lost),
-      won: Number(won),
-      answers: Number(answers),
-    };
+  const compared = (await query(COMPARED, given)).map(([promptId, competitorId, ...counts]): Compared => {
+    const [lost = 0, won = 0, answers = 0] = counts.map(Number);
+    return { promptId: String(promptId), competitorId: String(competitorId), lost, won, answers };
   });
   const adjusted = adjustPs(
     compared.map(({ lost, won }) =>
@@ -166,24 +160,17 @@ async function competitorWins(
     if (other === undefined || one.lost - one.won > other.lost - other.won) best.set(one.promptId, one);
   }
   const ranked = [...best.values()].sort((a, b) => b.lost - a.lost);
-  const listed = listedOf('competitor_wins', ranked, ({ promptId }) => promptId);
-  const pairs = listed.map(({ promptId, competitorId }) => [promptId, competitorId]);
-  const named = listed.length === 0 ? [] : await query(WON, [...given, JSON.stringify(pairs)]);
+  const pairs = listed(ranked, ({ promptId }) => marks.has(`competitor_wins ${promptId}`)).map(
+    ({ promptId, competitorId }) => [promptId, competitorId],
+  );
+  const named = pairs.length === 0 ? [] : await query(WON, [...given, JSON.stringify(pairs)]);
   return named.flatMap(([id, text, rival, evidence]) => {
     const one = best.get(String(id));
     if (one === undefined) return [];
     const name = String(text ?? id);
-    const sentence = `Prompt ${quotedName(name)}: ${one.lost} of ${one.answers} responses mention ${rival} but not the brand, ${one.won} mention the brand but not ${rival}.`;
-    return [
-      {
-        kind: 'competitor_wins' as const,
-        id: one.promptId,
-        name,
-        n: one.lost,
-        sentence,
-        evidence: JSON.parse(String(evidence)) as string[],
-      },
-    ];
+    const sentence = `${one.lost} of ${one.answers} responses mention ${rival} but not the brand, ${one.won} mention the brand but not ${rival}: prompt ${quotedName(name)}.`;
+    const shown = JSON.parse(String(evidence)) as string[];
+    return { kind: 'competitor_wins' as const, id: one.promptId, name, n: one.lost, sentence, evidence: shown };
   });
 }
 
