@@ -19,7 +19,7 @@ const registry: string = fileURLToPath(new URL('src/web/app/pages/registry.ts', 
 const { PAGES } = (await import(registry)) as { PAGES: readonly { readonly pattern: string }[] };
 
 /** Tiles and other blocks of the overview. */
-const OVERVIEW_BLOCKS = 5 + 7;
+const OVERVIEW_BLOCKS = 5 + 5;
 
 /** Items of the menu of a chart. */
 const MENU = ['Values', 'Show SQL', 'Download CSV', 'Download XLSX', 'Download PNG', 'Copy link'];

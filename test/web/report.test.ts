@@ -48,11 +48,15 @@ describe('sightline report', () => {
     expect((await readdir(join(data, 'reports'))).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 
-  test('has no script, no reference to another file, and a table behind each chart', async () => {
+  test('begins with the brief and its contents, and has no script and no reference to another file', async () => {
     for (const { page } of reports) {
       const text = await readFile(page, 'utf8');
+      const blocks = [...text.matchAll(/<(?:section|nav)[^>]* aria-label="([^"]*)"/g)].map(([, label]) => label);
+      expect(blocks.slice(0, 3)).toEqual(['Brief', 'Contents', 'Visibility']);
+      expect(text).toMatch(/aria-label="Brief".*?<p class="headline"[^>]*>Visibility (is|rose|fell) /s);
       expect(text).not.toMatch(/<(script|link|img|iframe|object|button|dialog)\b|\ssrc=|\son\w+=|url\(|@import/i);
       expect(text.length).toBeLessThan(600_000);
+      // A table behind each chart.
       for (const title of Object.keys(CHARTS)) expect(text).toContain(`aria-label="Values of ${title}"`);
     }
   });

@@ -18,7 +18,7 @@ const scope: Scope = {
   filters: readFilters(new URLSearchParams()),
   brands: { table: null, error: null, isLoading: false, retry: () => undefined },
   brandList: [],
-  brand: { id: 'b', name: 'Brand', site: 'brand.example' },
+  brand: { id: 'b', name: 'Brand', site: 'brand.example', firstDay: null, lastDay: null, prompts: 0 },
   range: { from: '2026-10-25', to: '2026-11-21' },
   grain: 'day',
   problem: null,
@@ -108,7 +108,8 @@ test('a table says how many of its rows changed beyond chance', () => {
     return /change-sentence">([^<]*)/.exec(shown)?.[1];
   };
   expect(sentence([true, false, null])).toBe('1 of 3 prompts changed beyond chance.');
-  expect(sentence([false])).toBe('None of 1 prompt changed beyond chance.');
+  expect(sentence([false])).toBe('No change beyond chance.');
+  expect(sentence([false, null])).toBe('None of 2 prompts changed beyond chance.');
   expect(sentence([null, null])).toBeUndefined();
   expect(sentence([true, true], ['share', 'position'])).toBe(
     'Of 2 prompts, these changed beyond chance: share 2, position 2.',

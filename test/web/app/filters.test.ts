@@ -18,11 +18,15 @@ test('values that are not allowed are read as the default', () => {
 });
 
 test('a range ends at the last complete day, and custom days are taken as given', () => {
-  const rangeAt = (text: string) => rangeOf(readFilters(new URLSearchParams(text)), '2026-11-21', '2025-03-01');
+  const rangeAt = (text: string, firstDay = '2025-03-01') =>
+    rangeOf(readFilters(new URLSearchParams(text)), '2026-11-21', { firstDay, lastDay: '2026-11-22' });
   expect(rangeAt('')).toEqual({ from: '2026-10-25', to: '2026-11-21' });
   expect(rangeAt('range=7d')).toEqual({ from: '2026-11-15', to: '2026-11-21' });
   expect(rangeAt('range=all')).toEqual({ from: '2025-03-01', to: '2026-11-21' });
   expect(rangeAt('from=2026-01-05&to=2026-01-05')).toEqual({ from: '2026-01-05', to: '2026-01-05' });
+  // On the first day there is no complete day.
+  expect(rangeAt('', '2026-11-22')).toEqual({ from: '2026-10-26', to: '2026-11-22' });
+  expect(rangeAt('', '2026-11-21')).toEqual({ from: '2026-10-25', to: '2026-11-21' });
   expect(grainOf('2026-10-25', '2026-11-21')).toBe('day');
   expect(grainOf('2026-08-24', '2026-11-21')).toBe('week');
   expect(grainOf('2024-08-24', '2026-11-21')).toBe('month');

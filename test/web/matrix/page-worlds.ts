@@ -89,18 +89,25 @@ export const PAGE_WORLDS: readonly PageWorld[] = [
       return { ...world, config: { ...config, conventions: OTHER_DEFINITIONS } };
     },
   },
+  {
+    title: 'first day, and no analytics connected',
+    open: (folder) => openChanged(folder, 'tiny', keepToday),
+  },
   { title: 'without competitors', open: (folder) => openChanged(folder, 'small', removeCompetitors) },
   {
-    title: 'right-to-left and CJK names of 400 characters',
+    title: '42 brands, and right-to-left and CJK names of 400 characters',
     open: (folder) =>
-      openChanged(folder, 'small', (session) =>
-        rewrite(
+      openChanged(folder, 'small', async (session) => {
+        await rewrite(
           session,
           TEXTS,
           (text) =>
             `rpad(if(hash(${text}) % 2 = 0, 'شركة الأفق ', '株式会社地平線 ') || ${text} || ' ', 400, 'Wettbewerbsbeobachtung')`,
-        ),
-      ),
+        );
+        // After the brands with data in the order of their names.
+        await session.run(`INSERT INTO main.brands BY NAME
+          SELECT b.* REPLACE (uuid() AS id, 'ｚ ' || i AS name) FROM (FROM main.brands LIMIT 1) b, range(40) t(i)`);
+      }),
   },
   {
     title: 'script in every text',
@@ -199,6 +206,15 @@ async function readExamples({ database }: Warehouse): Promise<Pick<OpenedWorld, 
     article: of('article'),
   };
   return { ids, brand: String(row['name']) };
+}
+
+// Deletes all days but the last, which is not over, and the visits.
+async function keepToday(session: Session): Promise<void> {
+  for (const table of ['responses', 'response_competitors', 'response_citations'])
+    await session.run(
+      `DELETE FROM main.${table} WHERE created_at < (SELECT max(created_at) FROM main.responses)::DATE`,
+    );
+  await session.run('DELETE FROM main.traffic_daily; UPDATE main.traffic_totals SET connected = false');
 }
 
 async function removeCompetitors(session: Session): Promise<void> {

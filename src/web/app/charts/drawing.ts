@@ -72,3 +72,17 @@ export function tickDays(days: readonly string[], width: number): readonly strin
   const step = Math.max(1, Math.ceil(days.length / most));
   return days.filter((_, index) => (days.length - 1 - index) % step === 0);
 }
+
+/** Letters of Chinese, Japanese and Korean, which are as wide as two others. */
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
+
+/** Cuts a text after about `most` letters. */
+export function cut(text: string, most: number): string {
+  let width = 0;
+  let short = '';
+  for (const letter of text) {
+    width += WIDE.test(letter) ? 2 : 1;
+    if (width < most) short += letter;
+  }
+  return width <= most ? text : `${short.trimEnd()}…`;
+}

@@ -28,13 +28,16 @@ const dark = [
 ];
 
 /** Colours of the parts of a page that charts use. */
-const lightParts = { ink: '#0d1421', muted: '#586274', line: '#e4e8ee', surface: '#ffffff' };
-const darkParts = { ink: '#edf1f7', muted: '#9aa5b6', line: '#252e3c', surface: '#141a24' };
+const lightParts = { ink: '#0d1421', muted: '#586274', line: '#e4e8ee', surface: '#ffffff', none: '#c3c9d3' };
+const darkParts = { ink: '#edf1f7', muted: '#9aa5b6', line: '#252e3c', surface: '#141a24', none: '#3f4a5c' };
 
 export const PALETTES = {
   light: { series: light, ...lightParts },
   dark: { series: dark, ...darkParts },
 } as const;
+
+/** Index of a series of what is not known, which is grey and after all others. */
+export const NO_HUE = Number.POSITIVE_INFINITY;
 
 /** Entities other than the brand that have a colour of their own. */
 const OTHERS = light.length - 1;
@@ -67,7 +70,7 @@ export interface ChartTheme {
 
 /** The colours of the page as CSS variables, which follow its light and dark appearance. */
 export const pageColours: ChartTheme = {
-  series: (index) => `var(--series-${hueOf(index)})`,
+  series: (index) => `var(--series-${index === NO_HUE ? 'none' : hueOf(index)})`,
   ink: 'var(--ink)',
   muted: 'var(--muted)',
   line: 'var(--line)',
@@ -76,6 +79,6 @@ export const pageColours: ChartTheme = {
 
 /** Literal colours, for charts in files of their own. */
 export function fileColours(appearance: keyof typeof PALETTES): ChartTheme {
-  const { series, ...parts } = PALETTES[appearance];
-  return { ...parts, series: (index) => series[hueOf(index)] as string };
+  const { series, none, ...parts } = PALETTES[appearance];
+  return { ...parts, series: (index) => (index === NO_HUE ? none : (series[hueOf(index)] as string)) };
 }

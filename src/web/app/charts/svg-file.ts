@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Format } from '../state/format.ts';
 import type { PaperChart } from '../state/paper.ts';
-import type { ChartContext, Drawing } from './drawing.ts';
+import { type ChartContext, cut, type Drawing } from './drawing.ts';
 import { fileColours } from './palette.ts';
 import { toNode } from './svg-node.ts';
 
@@ -101,14 +101,4 @@ function linesOf(text: string, most: number): string[] {
     rest = rest.slice(end + 1);
   }
   return [...lines, cut(rest, most)];
-}
-
-function cut(text: string, most: number): string {
-  const letters = [...text];
-  return letters.length <= most
-    ? text
-    : `${letters
-        .slice(0, most - 1)
-        .join('')
-        .trimEnd()}…`;
 }

@@ -1,5 +1,5 @@
 import type { Unit } from '../state/format.ts';
-import { type ChartContext, type Drawing, daysOf, type SeriesPoint, type Stop, valueText } from './drawing.ts';
+import { type ChartContext, type Drawing, daysOf, type SeriesPoint, type Stop, valueText, cut } from './drawing.ts';
 import { drawAxes, drawBand, drawDot, drawLine, type LinePlot, openLinePlot } from './line-plot.ts';
 import { patternOf } from './palette.ts';
 
@@ -132,11 +132,9 @@ function drawEndLabels(plot: LinePlot, { series, unit }: TimeSeriesSpec, { theme
   for (const { label, colour, day, value } of ends) {
     const [x, y] = [plot.x(day), plot.y(value)];
     above = Math.max(y + 4, above + LABEL_HEIGHT);
-    const letters = [...label];
-    const name = letters.length > LABEL_LENGTH_MAX ? `${letters.slice(0, LABEL_LENGTH_MAX - 1).join('')}…` : label;
     const fill = theme.series(colour);
     drawDot(plot, x, y, colour === 0 ? 3.5 : 2.5, 'circle', { fill });
-    const text = `${name} ${format.value(value, unit).replace(/\s*%/u, '')}`;
+    const text = `${cut(label, LABEL_LENGTH_MAX)} ${format.value(value, unit).replace(/\s*%/u, '')}`;
     plot.add(
       'text',
       { x: x + 9, y: above, fill, 'text-anchor': 'start', 'font-weight': colour === 0 ? 650 : 500 },

@@ -1,21 +1,31 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { LoadedTable } from '../state/data.tsx';
-import { type Row, toRecords } from '../state/table.ts';
+import type { Day } from '../state/calendar-days.ts';
+import { useMetrics } from '../state/data.tsx';
+import { useScope } from '../state/scope.tsx';
+import { textOf, toRecords } from '../state/table.ts';
 import { TableBlock } from './data-table.tsx';
 import type { GivenColumn } from './table-columns.tsx';
 
-export interface BeforeAfterProps {
+interface BeforeAfterProps {
   readonly title: string;
   readonly about: string;
-  /** A request for visibility with a comparison. */
-  readonly data: LoadedTable;
-  /** The name of a row and the index of its series colour; null leaves it out. Memoise it. */
-  readonly nameOf: (row: Row) => { readonly name: string; readonly colour: number } | null;
+  /** The days after the event; they are compared with as many days before them. */
+  readonly from: Day;
+  readonly to: Day;
+  /** Responses to this prompt only. */
+  readonly prompt?: string;
+  /** Shown beside the brand; null for none. Without it, the change of the brand is a single test. */
+  readonly competitor?: string | null;
 }
 
 const COLUMNS: readonly GivenColumn[] = [
-  { name: 'name', dot: ({ colour }) => Number(colour) },
+  {
+    name: 'entity',
+    value: ({ entity, brand }) => textOf(entity ?? brand),
+    dot: ({ competitor_id: id }, { entityColour }) => entityColour(textOf(id) || null),
+    to: () => null,
+  },
   { name: 'visibility_before', label: 'Before', unit: 'ratio' },
   { name: 'visibility', label: 'After' },
   { name: 'visibility_change', label: 'Change' },
@@ -23,14 +33,22 @@ const COLUMNS: readonly GivenColumn[] = [
 ];
 
 /** Visibility before and after an event, with samples, interval and test of the difference. */
-export function BeforeAfter({ data, nameOf, ...frame }: BeforeAfterProps): JSX.Element {
-  const rows = useMemo(
-    () =>
-      toRecords(data.table).flatMap((row): Row[] => {
-        const named = nameOf(row);
-        return named === null ? [] : [{ ...row, ...named }];
-      }),
-    [data.table, nameOf],
+export function BeforeAfter({ from, to, prompt, competitor, ...frame }: BeforeAfterProps): JSX.Element {
+  const { brand } = useScope();
+  const data = useMetrics(
+    brand && {
+      metrics: 'visibility',
+      group_by: competitor === undefined ? 'brand' : 'entity',
+      brand: brand.id,
+      prompt,
+      from,
+      to,
+      compare_to: 'previous',
+    },
   );
+  const rows = useMemo(() => {
+    const isShown = (id: unknown): boolean => id === null || id === undefined || id === competitor;
+    return toRecords(data.table).filter(({ competitor_id: id }) => isShown(id));
+  }, [data.table, competitor]);
   return <TableBlock {...frame} data={data} empty="No responses in these days." rows={rows} columns={COLUMNS} />;
 }

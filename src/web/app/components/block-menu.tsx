@@ -8,7 +8,8 @@ import { saveChart, saveFile, XLSX } from '../state/save-file.ts';
 import { useScope } from '../state/scope.tsx';
 import { sqlParams } from '../state/sql-link.ts';
 import type { Table } from '../state/table.ts';
-import { copyText } from './filter-bar.tsx';
+import { useCopy } from '../state/use-copy.ts';
+import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 import { Popup } from './popup.tsx';
 import { ValueTable } from './value-table.tsx';
@@ -73,16 +74,10 @@ export function BlockMenu({ title, about, tables, columns = null, chart }: Block
           </>
         )}
       </Popup>
-      <dialog ref={dialog} class="dialog" aria-label={name} onClose={() => setShown(null)}>
-        <div class="panel-head">
-          <h2>{name}</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
+      <Dialog of={dialog} title={name} onClose={() => setShown(null)}>
         {shown === 'sql' && known.map((each) => <Sql key={each.name} table={each} />)}
         {shown === 'values' && table !== undefined && <ValueTable title={title} table={table} />}
-      </dialog>
+      </Dialog>
     </span>
   );
 }
@@ -180,13 +175,13 @@ function FileItems({ title, table, chart, onSaved }: FileItemsProps): JSX.Elemen
 }
 
 function CopyLink({ title }: { readonly title: string }): JSX.Element {
-  const [status, setStatus] = useState('');
-  const copy = (): void => {
+  const [status, copy] = useCopy();
+  const share = (): void => {
     const url = new URL(window.location.href);
     url.hash = idOf(title);
-    copyText(url.href).then(setStatus, () => undefined);
+    copy(url.href);
   };
-  return <Item icon="share" label="Copy link" beside={status} onChoose={copy} />;
+  return <Item icon="share" label="Copy link" beside={status} onChoose={share} />;
 }
 
 /** Returns the id of the element of a block, for links to it. */
@@ -196,14 +191,14 @@ export function idOf(title: string): string {
 
 function Sql({ table: { name, sql } }: { readonly table: Table }): JSX.Element {
   const { linkTo } = useScope();
-  const [status, setStatus] = useState('');
+  const [status, copy] = useCopy();
   return (
     <>
       <pre tabIndex={0} role="region" aria-label={`SQL of ${name}`}>
         <code>{sql}</code>
       </pre>
       <div class="row">
-        <button type="button" onClick={() => void copyText(sql).then(setStatus)}>
+        <button type="button" onClick={() => copy(sql)}>
           Copy
         </button>
         <Link class="button" to={linkTo('/sql', {}, sqlParams(sql, sessionStorage))}>

@@ -4,6 +4,7 @@ import type { Me } from '../state/api.ts';
 import { type Appearance, chooseAppearance, readAppearance } from '../state/appearance.ts';
 import { useApi } from '../state/data.tsx';
 import { type Brand, useScope } from '../state/scope.tsx';
+import { Dialog } from './dialog.tsx';
 import { Choice } from './filter-bar.tsx';
 import { Icon } from './icon.tsx';
 import { Popup } from './popup.tsx';
@@ -185,15 +186,9 @@ function Account({ me }: { readonly me: Me }): JSX.Element {
           Sign out
         </button>
       </div>
-      <dialog ref={dialog} class="dialog" aria-label="Browser sessions" onClose={() => setIsListed(false)}>
-        <div class="panel-head">
-          <h2>Browser sessions</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
-        </div>
+      <Dialog of={dialog} title="Browser sessions" onClose={() => setIsListed(false)}>
         {isListed && <SessionList />}
-      </dialog>
+      </Dialog>
     </div>
   );
 }

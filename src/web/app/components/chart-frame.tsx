@@ -76,7 +76,7 @@ export function Frame(props: FrameProps & { readonly chart?: PaperChart }): JSX.
       {error === null && table !== null && !isEmpty && (
         <ColumnContext.Provider value={setColumns}>{children}</ColumnContext.Provider>
       )}
-      {error === null && !isEmpty && table?.notCompared && (
+      {paper !== null && !isEmpty && table?.notCompared && (
         <p class="quiet" role="note" dir="auto">
           {table.notCompared}
         </p>
@@ -92,12 +92,10 @@ export interface LegendEntry {
   readonly to?: string;
 }
 
-export interface ChartFrameProps extends Omit<FrameProps, 'children' | 'tools'> {
+export interface ChartFrameProps extends Omit<FrameProps, 'children'> {
   readonly draw: (context: ChartContext) => Drawing;
   readonly legend?: readonly LegendEntry[];
   readonly height?: number;
-  /** Choices above the chart. */
-  readonly tools?: ComponentChildren;
   /** A further chart of the same data. */
   readonly below?: ComponentChildren;
   /** Sentences below the chart. */
@@ -105,7 +103,7 @@ export interface ChartFrameProps extends Omit<FrameProps, 'children' | 'tools'> 
 }
 
 /** A block with a chart and its legend; its values are a table in the menu, which screen readers need. */
-export function ChartFrame({ draw, legend = [], height, tools, below, note, ...frame }: ChartFrameProps): JSX.Element {
+export function ChartFrame({ draw, legend = [], height, below, note, ...frame }: ChartFrameProps): JSX.Element {
   const { highlighted, ...highlighting } = useHighlight();
   const { title, data } = frame;
   const about = typeof frame.about === 'string' ? frame.about : '';
@@ -114,7 +112,6 @@ export function ChartFrame({ draw, legend = [], height, tools, below, note, ...f
   if ((data.table?.rows.length ?? 0) > 0) paper?.keep(chart);
   return (
     <Frame {...frame} chart={chart}>
-      {tools}
       {legend.length > 0 && <Legend entries={legend} {...highlighting} />}
       <Chart label={title} draw={draw} highlighted={highlighted} {...(height === undefined ? {} : { height })} />
       {below}

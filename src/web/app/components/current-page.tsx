@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { PAGES, type PageEntry, SIGN_IN } from '../pages/registry.ts';
 import { Link, matchPath, type PageProps, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
-import { EmptyState } from './parts.tsx';
+import { EmptyState, NotFound } from './parts.tsx';
 
 interface Loaded {
   readonly entry: PageEntry;
@@ -65,13 +65,8 @@ export function CurrentPage({ entry: given }: { readonly entry?: PageEntry }): J
     };
   }, [entry]);
   if (entry === null) {
-    return (
-      <EmptyState>
-        <h1>Page not found</h1>
-        <p>There is no page at this address.</p>
-        <Link to={linkTo('/')}>Go to the overview</Link>
-      </EmptyState>
-    );
+    const about = 'There is no page at this address.';
+    return <NotFound what="Page" about={about} to={linkTo('/')} linkLabel="Go to the overview" />;
   }
   if (problem !== null && !WITHOUT_SCOPE.includes(entry.pattern)) return <Problem problem={problem} />;
   if (failed === entry) {

@@ -7,6 +7,7 @@ import { type Scope, useScope } from '../state/scope.tsx';
 import { numberOf, type Row, toRecords } from '../state/table.ts';
 import { useColumnChoice } from './block-menu.tsx';
 import { Frame, type FrameProps } from './chart-frame.tsx';
+import { EmptyState } from './parts.tsx';
 import type { Column } from './table-columns.tsx';
 import { ChangeSentence, TableTools } from './table-tools.tsx';
 import { MARK, type RowsProps, useColumns, useRows, useView, type View } from './table-view.ts';
@@ -14,7 +15,7 @@ import { useVirtualRows } from './use-virtual-rows.ts';
 
 /** A frame, and a table of the rows of its data unless other rows are given. */
 export type TableBlockProps = Omit<FrameProps, 'children'> &
-  Omit<RowsProps, 'caption' | 'rows' | 'described'> & { readonly rows?: readonly Row[] };
+  Omit<RowsProps, 'caption' | 'rows' | 'described' | 'notCompared'> & { readonly rows?: readonly Row[] };
 
 /** A block with a table of the rows of a query. */
 export function TableBlock({ rows, ...props }: TableBlockProps): JSX.Element {
@@ -26,7 +27,7 @@ export function TableBlock({ rows, ...props }: TableBlockProps): JSX.Element {
         {...props}
         caption={props.title}
         rows={rows ?? all}
-        {...(table === null ? {} : { described: table.columns })}
+        {...(table === null ? {} : { described: table.columns, notCompared: table.notCompared ?? null })}
       />
     </Frame>
   );
@@ -80,7 +81,9 @@ export function DataTable(props: RowsProps): JSX.Element {
     const ids = columns.all.filter((each) => (each.id === id ? isShown : shown.includes(each))).map((each) => each.id);
     view.set('columns', ids.join() === columns.standard ? '' : ids.join());
   };
-  useColumnChoice({ columns: columns.all.map((each) => ({ ...each, isShown: shown.includes(each) })), toggle });
+  const list = { columns: columns.all.map((each) => ({ ...each, isShown: shown.includes(each) })), toggle };
+  useColumnChoice(all.length === 0 ? null : list);
+  if (all.length === 0) return <EmptyState>{empty ?? 'No rows.'}</EmptyState>;
   return (
     <div class="data-table" data-lines={!isMatrix} data-wide={isMatrix || shown.length > SHOWN_MAX}>
       {onEnd === undefined && <TableTools {...props} columns={columns.all} view={view} found={rows.length} />}
@@ -114,7 +117,7 @@ export function DataTable(props: RowsProps): JSX.Element {
             <Space height={virtual.after} columns={shown.length} />
           </tbody>
         </table>
-        {rows.length === 0 && <p class="state">{all.length === 0 ? (empty ?? 'No rows.') : 'No row matches.'}</p>}
+        {rows.length === 0 && <p class="state">No row matches.</p>}
       </section>
     </div>
   );

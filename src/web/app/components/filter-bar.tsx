@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { isDay } from '../state/calendar-days.ts';
 import type { Comparison, Range } from '../state/filters.ts';
 import { useRoute } from '../state/router.tsx';
 import { type Option, type Scope, useScope } from '../state/scope.tsx';
+import { useCopy } from '../state/use-copy.ts';
 import { Icon } from './icon.tsx';
 import { EntityDot } from './parts.tsx';
 import { Popup } from './popup.tsx';
@@ -25,13 +26,10 @@ const COMPARISON_LABELS: Readonly<Record<Comparison, string>> = {
   none: 'No comparison',
 };
 
-/** How long a copied link is reported, in milliseconds. */
-const REPORTED_MS = 2_000;
-
 /** Filters of a page that are not shown by it. */
 export type FilterName = 'range' | 'comparison' | 'engine' | 'topic' | 'tag' | 'branded';
 
-interface FilterBarProps {
+export interface FilterBarProps {
   readonly without?: readonly FilterName[];
   /** Fields of the page's own filters, after the others, and the number of those that are set. */
   readonly children?: ComponentChildren;
@@ -137,19 +135,15 @@ function FilterFields({ scope, has, children }: FilterFieldsProps): JSX.Element 
 function ShareButton(): JSX.Element {
   const { brand } = useScope();
   const route = useRoute();
-  const [status, setStatus] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setStatus(''), REPORTED_MS);
-    return () => clearTimeout(timer);
-  }, [status]);
-  const copy = (): void => {
+  const [status, copy] = useCopy();
+  const share = (): void => {
     const search = new URLSearchParams(route.search);
     if (brand !== null) search.set('brand', brand.id);
-    copyText(`${window.location.origin}${route.base}${route.path}?${search}`).then(setStatus, () => undefined);
+    copy(`${window.location.origin}${route.base}${route.path}?${search}`);
   };
   return (
     <>
-      <button type="button" onClick={copy}>
+      <button type="button" class="share" onClick={share}>
         <Icon name="share" />
         {status === '' ? 'Share' : status}
       </button>
@@ -158,16 +152,6 @@ function ShareButton(): JSX.Element {
       </span>
     </>
   );
-}
-
-/** Copies a text, and returns what happened. */
-export async function copyText(text: string): Promise<string> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return 'Copied';
-  } catch {
-    return 'Not permitted';
-  }
 }
 
 interface ChoiceProps {

@@ -2,6 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
+import { Dialog } from './dialog.tsx';
+import { Facts } from './parts.tsx';
 
 /** The keys of the pages, and what they do. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -41,23 +43,8 @@ export function Keys(): JSX.Element {
     return () => window.removeEventListener('keydown', onKeyDown);
   }, [navigate, linkTo]);
   return (
-    <dialog ref={dialog} class="dialog" aria-label="Keys">
-      <div class="panel-head">
-        <h2>Keys</h2>
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-      <dl class="facts">
-        {Object.entries(KEYS).map(([key, about]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{about}</dd>
-          </div>
-        ))}
-      </dl>
-    </dialog>
+    <Dialog of={dialog} title="Keys">
+      <Facts facts={Object.entries(KEYS).map(([key, about]) => [<kbd key={key}>{key}</kbd>, about])} />
+    </Dialog>
   );
 }

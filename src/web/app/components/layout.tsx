@@ -8,7 +8,6 @@ import { useQuery } from '../state/data.tsx';
 import { useLive } from '../state/live.tsx';
 import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
-import { numberOf, toRecords } from '../state/table.ts';
 import { AccountPart, BrandSwitch } from './brand-switch.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Keys } from './keys.tsx';
@@ -108,24 +107,23 @@ function Sidebar({ me, isOpen, onFollow }: SidebarProps): JSX.Element {
   );
 }
 
-function useCounts(): Readonly<Record<string, number | null | undefined>> {
+function useCounts(): Readonly<Record<string, number | undefined>> {
   const { brand, brands } = useScope();
-  const row = toRecords(brands.table).find(({ brand_id }) => brand_id === brand?.id);
   const to = brands.table?.completeTo ?? null;
   const { table } = useQuery(
     'alert_list',
     brand === null || to === null ? null : { brand: brand.id, from: addDays(to, 1 - ALERT_DAYS), to },
   );
-  return { '/prompts': numberOf(row?.['prompts']), '/alerts': table?.rows.length };
+  return { '/prompts': brand?.prompts, '/alerts': table?.rows.length };
 }
 
 interface PageLinkProps {
   readonly page: PageEntry;
-  readonly count?: number | null | undefined;
+  readonly count?: number | undefined;
   readonly onFollow: () => void;
 }
 
-function PageLink({ page: { pattern, title, label = title }, count = null, onFollow }: PageLinkProps): JSX.Element {
+function PageLink({ page: { pattern, title, label = title }, count = 0, onFollow }: PageLinkProps): JSX.Element {
   const { path } = useRoute();
   const { linkTo, format } = useScope();
   const isCurrent = path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`));
@@ -133,7 +131,7 @@ function PageLink({ page: { pattern, title, label = title }, count = null, onFol
     <Link class="side-link" to={linkTo(pattern, OF_PAGE)} isCurrent={isCurrent} onFollow={onFollow}>
       <Icon name={(pattern.slice(1) || 'overview') as IconName} />
       {label}
-      {count !== null && count > 0 && <span class="count">{format.value(count, 'count')}</span>}
+      {count > 0 && <span class="count">{format.value(count, 'count')}</span>}
     </Link>
   );
 }

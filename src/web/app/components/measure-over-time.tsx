@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { drawStackedArea } from '../charts/stacked-area.ts';
 import { BANDS_MAX, drawTimeSeries } from '../charts/time-series.ts';
@@ -7,10 +7,12 @@ import type { Unit } from '../state/format.ts';
 import { useScope } from '../state/scope.tsx';
 import { pointOf, seriesBy } from '../state/series.ts';
 import { textOf, toRecords } from '../state/table.ts';
-import { SeriesFrame } from './series-frame.tsx';
+import { SeriesFrame, type SeriesFrameProps } from './series-frame.tsx';
 
-export interface MeasureOverTimeProps {
-  readonly title: string;
+export interface MeasureOverTimeProps extends Pick<
+  SeriesFrameProps,
+  'title' | 'events' | 'to' | 'linkLabel' | 'empty'
+> {
   /** One sentence; the length of the periods is added. */
   readonly about: string;
   readonly measure: string;
@@ -24,15 +26,11 @@ export interface MeasureOverTimeProps {
   /** Draws parts of a whole instead of lines with intervals. */
   readonly isStacked?: boolean;
   readonly linkOf?: (id: string | null) => string;
-  /** The page with the details. */
-  readonly to?: string;
-  readonly empty?: ComponentChildren;
 }
 
 /** A measure over time with one series per group. */
 export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
-  const { title, about, measure, unit, groupBy, idColumn, labelColumn, colourOf, linkOf } = props;
-  const { isStacked = false, to, empty } = props;
+  const { about, measure, unit, groupBy, idColumn, labelColumn, colourOf, linkOf, isStacked = false, ...frame } = props;
   const { params, grain } = useScope();
   const data = useMetrics(
     params === null ? null : { ...params, metrics: measure, group_by: groupBy, grain, compare_to: 'none' },
@@ -50,13 +48,11 @@ export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
   return (
     <SeriesFrame
       drawAs={isStacked ? drawStackedArea : drawTimeSeries}
-      title={title}
+      {...frame}
       about={`${about} Per ${grain}.${isStacked ? '' : ` ${intervalNote(series.length)}`}`}
       data={data}
       unit={unit}
       series={series}
-      {...(to === undefined ? {} : { to })}
-      empty={empty}
     />
   );
 }

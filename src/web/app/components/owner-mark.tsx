@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { OWNER_MARKS } from '../../../metrics/explain/mark-kinds.ts';
 import type { Mark } from '../../../workspace/marks-file.ts';
 import { useResource } from '../state/data.tsx';
-import { usePaper } from '../state/paper.ts';
 import { useScope } from '../state/scope.tsx';
 import { useMarking } from '../state/use-marking.ts';
 import { Tag } from './parts.tsx';
@@ -16,20 +15,10 @@ interface OwnerMarkProps {
 
 /** The owner of a domain. Readers who may mark it choose another one. */
 export function OwnerMark({ domain, owner }: OwnerMarkProps): JSX.Element | null {
-  const tag = owner === '' ? null : <Tag text={owner} />;
-  return usePaper() === null && domain !== '' ? <OwnerChoice domain={domain} tag={tag} /> : tag;
-}
-
-function OwnerChoice({
-  domain,
-  tag,
-}: {
-  readonly domain: string;
-  readonly tag: JSX.Element | null;
-}): JSX.Element | null {
   const { competitors } = useScope();
   const marking = useMarking('domain', domain);
-  if (marking === null) return tag;
+  const tag = owner === '' ? null : <Tag text={owner} />;
+  if (marking === null || domain === '') return tag;
   const choices = [...Object.entries(OWNER_MARKS).map(([id, label]) => ({ id, label })), ...competitors];
   const shown =
     marking.failure === '' ? (tag ?? <span class="quiet">Owner?</span>) : <span role="alert">{marking.failure}</span>;

@@ -5,37 +5,28 @@ import type { Loaded } from '../state/data.tsx';
 import { Link, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
 
-interface PageHeadProps {
-  readonly title: ComponentChildren;
-  /** One sentence beside the title; the default are the days of the page's numbers. */
-  readonly about?: ComponentChildren;
-  /** The filters of the page. */
-  readonly children?: ComponentChildren;
-}
-
-/** The top row of a page. */
-export function PageHead({ title, about, children }: PageHeadProps): JSX.Element {
-  const { range, format } = useScope();
-  const beside = about ?? (children === undefined ? null : range && format.days(range.from, range.to));
-  return (
-    <header class="page-head">
-      <div class="page-title">
-        <h1 dir="auto">{title}</h1>
-        {beside !== null && (
-          <p class="quiet" dir="auto">
-            {beside}
-          </p>
-        )}
-      </div>
-      {children}
-    </header>
-  );
-}
-
 /** The dot of an entity in its colour and shape, which stands before its name. */
 export function EntityDot({ colour }: { readonly colour: number }): JSX.Element {
   const style = { background: pageColours.series(colour) };
   return <span class="dot" style={style} data-shape={patternOf(colour).symbol} aria-hidden="true" />;
+}
+
+interface FactsProps {
+  readonly facts: readonly (readonly [name: ComponentChildren, value: ComponentChildren, about?: string | undefined])[];
+}
+
+/** Names with their values. */
+export function Facts({ facts }: FactsProps): JSX.Element {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value, about], index) => (
+        <div key={index} title={about}>
+          <dt>{name}</dt>
+          <dd dir="auto">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** A state or a kind in a few words. */
@@ -61,6 +52,25 @@ export function Timestamp({ time }: { readonly time: string | null }): JSX.Eleme
 /** Text in place of data that do not exist, with the next step. */
 export function EmptyState({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return <div class="state">{children}</div>;
+}
+
+interface NotFoundProps {
+  /** What was not found. */
+  readonly what: string;
+  readonly about: string;
+  readonly to: string;
+  readonly linkLabel: string;
+}
+
+/** A page in place of something that does not exist. */
+export function NotFound({ what, about, to, linkLabel }: NotFoundProps): JSX.Element {
+  return (
+    <EmptyState>
+      <h1>{what} not found</h1>
+      <p>{about}</p>
+      <Link to={to}>{linkLabel}</Link>
+    </EmptyState>
+  );
 }
 
 /** Shows an error of a request, and a button that repeats it. */

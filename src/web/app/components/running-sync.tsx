@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { RunningSync as Sync } from '../../../sync/progress-file.ts';
 import { grouped, plural, span } from '../state/amounts.ts';
 import { Age, Marked, PlainTable } from './marks.tsx';
+import { Facts } from './parts.tsx';
 
 /** Progress of a sync in whole percent; at most 99 until it has ended. */
 function percentOf({ done, expected }: Pick<Sync, 'done' | 'expected'>): number {
@@ -13,14 +14,14 @@ export function RunningSync({ sync }: { readonly sync: Sync }): JSX.Element {
   const { command, pid, startedAt, requests, rows, done, expected, secondsToGo, waitedMs, budget, resources } = sync;
   const percent = percentOf(sync);
   const open = resources.filter((one) => one.done < one.expected || one.failed > 0);
-  const facts: readonly (readonly [string, string])[] = [
+  const facts = [
     ['Done', `${percent} %: ${grouped(done)} of ${plural(expected, 'request')}`],
     ['Remaining', secondsToGo === null ? 'not known yet' : `about ${span(secondsToGo * 1000)}`],
     ['Rows read', grouped(rows)],
     ['Sent, including retries', grouped(requests)],
     ['Waited for the budget', span(waitedMs)],
     ['Left this minute', `${grouped(budget.left)} of ${grouped(budget.capacity)}`],
-  ];
+  ] as const;
   return (
     <div class="running">
       <p>
@@ -45,23 +46,5 @@ export function RunningSync({ sync }: { readonly sync: Sync }): JSX.Element {
         </details>
       )}
     </div>
-  );
-}
-
-export interface FactsProps {
-  readonly facts: readonly (readonly [name: string, value: JSX.Element | string])[];
-}
-
-/** Names with their values. */
-export function Facts({ facts }: FactsProps): JSX.Element {
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

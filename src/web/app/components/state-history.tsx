@@ -34,7 +34,6 @@ export const HISTORY: ColumnSpec = {
   name: 'states',
   label: 'History',
   about: 'States that syncs recorded, with the day on which a sync first saw each.',
-  value: ({ since }) => textOf(since),
   cell: ({ states, gone_at: gone }) => <StateList states={statesOf(states)} goneAt={textOf(gone) || null} />,
 };
 
@@ -59,6 +58,7 @@ export function StateList({
           )}
         </li>
       ))}
+      {states.length === 0 && <li>The history was not recorded.</li>}
       {goneAt !== null && (
         <li>
           Not listed by the API since <Timestamp time={goneAt} />. This is the last recorded version.

@@ -88,6 +88,11 @@ const KNOWN: Readonly<Record<string, Partial<ColumnSpec>>> = {
     value: ({ engine }, { engineLabel }) => engineLabel(textOf(engine)) || 'unknown',
     dot: ({ engine }, { engineColour }) => (engine === null ? null : engineColour(textOf(engine))),
   },
+  citation_share: {
+    label: 'Share',
+    about: 'Citations of the domain as a share of all citations that name a domain.',
+    unit: 'ratio',
+  },
   entity: { label: 'Brand', ...entity('entity') },
   competitor: entity('competitor'),
   p_adjusted: { label: 'p', unit: 'number', cell: ({ p_adjusted: p }, { format }) => format.p(numberOf(p)) },
@@ -114,6 +119,8 @@ export interface ColumnParts {
   readonly nameOf: (row: Row) => string;
   /** Name of the column with drawn intervals; null if no intervals are drawn. */
   readonly ranged: string | null;
+  /** Why the rows are not compared; null if they are. */
+  readonly notCompared: string | null;
 }
 
 /** Returns how a table draws a column. */
@@ -147,7 +154,7 @@ export function columnOf(given: GivenColumn, parts: ColumnParts, scope: Scope): 
       if (isChange) return <ChangeCell {...common} row={row} title={title} statistic={statistic(row)} />;
       const hasSign = !parts.shown.includes(`${name}_change`);
       if (isStatistic) {
-        const all = { ...common, row, title, statistic: statistic(row) };
+        const all = { ...common, row, title, statistic: statistic(row), notCompared: parts.notCompared };
         return <StatisticCell {...all} hasSign={hasSign} most={most} />;
       }
       return <PlainCell {...common} row={row} value={valueOf(row)} />;
@@ -201,15 +208,17 @@ interface ValueCellProps extends StatisticCellProps {
   readonly hasSign: boolean;
   /** The end of the scale of the drawn interval; 0 for none. */
   readonly most: number;
+  readonly notCompared: string | null;
 }
 
 function StatisticCell(props: ValueCellProps): JSX.Element {
-  const { spec, row, label, about, unit, scope, title, statistic, hasSign, most } = props;
+  const { spec, row, scope, hasSign, most, ...explained } = props;
+  const { unit, statistic } = explained;
   const heat = statistic.value === null ? undefined : spec.heat?.(row);
   return (
     <span class={heat && 'heat-cell'} style={heat && { background: heatOf(heat) }}>
       {most > 0 && <Interval {...statistic} most={most} />}
-      <Explained title={title} label={label} about={about} statistic={statistic} unit={unit}>
+      <Explained {...explained}>
         {scope.format.value(statistic.value, unit)}
         {hasSign && statistic.change.isSignificant === true && (
           <Mark change={statistic.change} unit={unit} isHigherBetter={isGood(props)} isSignOnly />
@@ -270,12 +279,16 @@ function PlainCell({ spec, unit, scope, row, value }: CellProps & { readonly val
             {shown}
           </Linked>
         ) : (
-          <OuterLink url={spec.url(row)}>{shown}</OuterLink>
+          <OuterLink url={spec.url(row)}>
+            <span class="clamped" title={text}>
+              {shown}
+            </span>
+          </OuterLink>
         )}
       </span>
       {below !== undefined && below !== null && (
         <span class="beside" dir="auto">
-          {below}
+          {typeof below === 'string' ? <span class="clamped">{below}</span> : below}
         </span>
       )}
     </>

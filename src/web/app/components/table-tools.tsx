@@ -148,10 +148,12 @@ export function ChangeSentence({ columns, rows }: ChangeSentenceProps): JSX.Elem
   const changed = tested.filter(({ count }) => count > 0);
   const of = (count: number): string => `${format.value(count, 'count')} of ${all}`;
   const sentence =
-    changed.length === 0
-      ? `None of ${all} changed beyond chance.`
-      : tested.length === 1
-        ? `${of(changed[0]?.count ?? 0)} changed beyond chance.`
-        : `Of ${all}, these changed beyond chance: ${changed.map(({ label, count }) => `${label.replace('Δ ', '').toLocaleLowerCase()} ${format.value(count, 'count')}`).join(', ')}.`;
+    rows.length === 1
+      ? `${changed.length === 0 ? 'No change' : 'Changed'} beyond chance.`
+      : changed.length === 0
+        ? `None of ${all} changed beyond chance.`
+        : tested.length === 1
+          ? `${of(changed[0]?.count ?? 0)} changed beyond chance.`
+          : `Of ${all}, these changed beyond chance: ${changed.map(({ label, count }) => `${label.replace('Δ ', '').toLocaleLowerCase()} ${format.value(count, 'count')}`).join(', ')}.`;
   return <p class="change-sentence">{sentence}</p>;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
-import { useRoute } from '../state/router.tsx';
+import { addressWith, useRoute } from '../state/router.tsx';
 import { useScope } from '../state/scope.tsx';
 import { type Row, type TableColumn, textOf } from '../state/table.ts';
 import { idOf } from './block-menu.tsx';
@@ -25,6 +25,8 @@ export interface RowsProps {
   readonly rows: readonly Row[];
   /** The columns of the query of the rows. */
   readonly described?: readonly TableColumn[];
+  /** Why the rows are not compared. */
+  readonly notCompared?: string | null;
   /** Called when the last drawn row is near the end. The rows then have the order of the server. */
   readonly onEnd?: (() => void) | undefined;
   /** Sentence above the table; the default says how many rows changed beyond chance. */
@@ -58,11 +60,9 @@ export function useView({ caption, sort = '', isMain = false }: RowsProps): View
   const key = (name: string): string => (isMain ? name : `${idOf(caption)}.${name}`);
   const get = (name: string): string => route.current.search.get(key(name)) ?? '';
   const set = (name: string, value: string): void => {
-    const { path, search, navigate } = route.current;
-    const next = new URLSearchParams(search);
-    if (value === '' || (name === 'sort' && value === sort)) next.delete(key(name));
-    else next.set(key(name), value);
-    navigate(`${path}?${next}`, { replace: true });
+    const isStandard = name === 'sort' && value === sort;
+    const address = addressWith(route.current, { [key(name)]: isStandard ? null : value });
+    route.current.navigate(address, { replace: true });
   };
   return { sort: get('sort') || sort, find: get('find'), columns: get('columns'), get, set };
 }
@@ -80,6 +80,7 @@ const RANGED_ROWS = 3;
 /** Returns the columns of a table. Columns without any value are left out. */
 export function useColumns(props: RowsProps, chosen: string): Columns {
   const { columns: given, hidden = NO_COLUMNS, rows, described = NO_COLUMNS, isMatrix = false } = props;
+  const { notCompared = null } = props;
   const scope = useScope();
   return useMemo(() => {
     const names = given.map((each) => (typeof each === 'string' ? each : each.name));
@@ -87,13 +88,21 @@ export function useColumns(props: RowsProps, chosen: string): Columns {
     const made: Column[] = [];
     const known = new Set(rows.flatMap((row) => Object.keys(row).filter((key) => row[key] !== null)));
     const ranged = isMatrix || rows.length < RANGED_ROWS ? null : firstRange(given, known);
-    const parts = { rows, known, described, shown: ids, ranged, nameOf: (row: Row) => textOf(made[0]?.valueOf(row)) };
+    const parts = {
+      rows,
+      known,
+      described,
+      shown: ids,
+      ranged,
+      notCompared,
+      nameOf: (row: Row) => textOf(made[0]?.valueOf(row)),
+    };
     made.push(...[...given, ...hidden].map((each) => columnOf(each, parts, scope)));
     const all = made.filter(({ valueOf }, index) => index === 0 || rows.some((row) => valueOf(row) !== null));
     const shown = all.filter(({ id }) => ids.includes(id));
     const standard = all.filter(({ id }) => names.includes(id));
     return { all, shown: shown.length === 0 ? standard : shown, standard: standard.map(({ id }) => id).join() };
-  }, [given, hidden, rows, described, isMatrix, chosen, scope]);
+  }, [given, hidden, rows, described, isMatrix, notCompared, chosen, scope]);
 }
 
 function firstRange(given: readonly GivenColumn[], known: ReadonlySet<string>): string | null {

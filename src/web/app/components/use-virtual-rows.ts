@@ -19,6 +19,8 @@ export interface VirtualRows {
 
 /** Rows before and after the visible ones that are drawn too. */
 const OVERSCAN = 12;
+/** Tables with at most so many rows are drawn whole, so that they can be printed and searched by the browser. */
+const WHOLE_MAX = 100;
 
 /** Decides which rows of an element are drawn while the page scrolls. Rows are measured, so that they may have any height. */
 export function useVirtualRows(
@@ -33,7 +35,7 @@ export function useVirtualRows(
     scrollMargin,
     getScrollElement: () => (typeof window === 'undefined' ? null : window),
     estimateSize: () => rowHeight,
-    overscan: OVERSCAN,
+    overscan: count <= WHOLE_MAX ? WHOLE_MAX : OVERSCAN,
     observeElementRect: observeWindowRect,
     observeElementOffset: observeWindowOffset,
     scrollToFn: windowScroll,

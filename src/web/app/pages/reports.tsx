@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { copyText } from '../components/filter-bar.tsx';
-import { EmptyState, PageHead, Timestamp, WhenLoaded } from '../components/parts.tsx';
+import { PageHead } from '../components/page-head.tsx';
+import { EmptyState, Timestamp, WhenLoaded } from '../components/parts.tsx';
 import { asApiError, useApi, useMe, useResource } from '../state/data.tsx';
 import { type Brand, useScope } from '../state/scope.tsx';
+import { useCopy } from '../state/use-copy.ts';
 
 /** A written report of a brand; paths are below the base path. */
 interface Report {
@@ -27,7 +28,7 @@ export default function Reports(): JSX.Element {
       <PageHead title="Reports" about="One page per brand, to send or print. The job report writes it on a schedule." />
       <WhenLoaded of={loaded}>
         {({ reports }) => (
-          <div class="grid">
+          <div class="pair">
             {brandList.map((brand) => (
               <ReportCard
                 key={brand.id}
@@ -51,6 +52,7 @@ function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Eleme
   const api = useApi();
   const mayWrite = useMe().data?.features.writing === true;
   const [status, setStatus] = useState('');
+  const [copied, copy] = useCopy();
   const write = (): void => {
     setStatus('Writing the report …');
     api.send('POST', '/data/reports', { brandId: id }).then(
@@ -86,7 +88,7 @@ function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Eleme
             <a class="button strong" href={address}>
               Open
             </a>
-            <button type="button" onClick={() => void copyText(address).then(setStatus)}>
+            <button type="button" onClick={() => copy(address)}>
               Copy link
             </button>
             <a class="button" href={`mailto:?${mail.toString().replaceAll('+', '%20')}`}>
@@ -100,7 +102,7 @@ function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Eleme
           </button>
         )}
         <span class="quiet" role="status">
-          {status}
+          {copied || status}
         </span>
       </div>
     </section>

@@ -1,15 +1,13 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { drawStackedArea } from '../charts/stacked-area.ts';
-import { MeasureOverTime } from '../components/measure-over-time.tsx';
 import { SeriesFrame } from '../components/series-frame.tsx';
 import { EventNote, useEvents } from '../pages/overview/events.tsx';
-import { useMetrics, useQuery, useUpstreamNote } from '../state/data.tsx';
+import { useMetrics, useQuery } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { pointOf } from '../state/series.ts';
 import { numberOf, textOf, toRecords } from '../state/table.ts';
 import { useEngineSeries } from '../state/use-engine-series.ts';
-import { NO_RIVALS } from './report-lists.tsx';
 
 const LABELS = ['positive', 'neutral', 'negative'] as const;
 
@@ -77,27 +75,6 @@ export function EngineVisibility(): JSX.Element {
       series={series}
       events={events}
       note={<EventNote events={events} />}
-    />
-  );
-}
-
-/** Share of voice of the brand and its competitors over time. */
-export function VoiceOverTime(): JSX.Element {
-  const { linkTo, entityColour } = useScope();
-  const note = useUpstreamNote('share_of_voice');
-  return (
-    <MeasureOverTime
-      title="Share of voice over time"
-      about={`Mentions of each as a share of all mentions of the brand and its tracked competitors.${note}`}
-      measure="share_of_voice"
-      unit="ratio"
-      groupBy="entity"
-      idColumn="competitor_id"
-      labelColumn="entity"
-      colourOf={entityColour}
-      to={linkTo('/competitors')}
-      empty={NO_RIVALS}
-      isStacked
     />
   );
 }

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { DeclaredTable, type TableSpec } from '../components/data-table.tsx';
+import { ENTITIES } from '../pages/competitors/competitor-tables.ts';
+import { NO_RIVALS } from '../pages/competitors/entities-over-time.tsx';
+import { GAPS } from '../pages/sources/source-tables.ts';
 import { useQuery } from '../state/data.tsx';
 import { useScope } from '../state/scope.tsx';
 import { numberOf, type Row, textOf, toRecords } from '../state/table.ts';
 
 /** Names in a cell of a list. */
 const NAMES_MAX = 3;
-
-/** In place of blocks about competitors. */
-export const NO_RIVALS = 'The brand has no tracked competitors, or no response in this range mentions one of them.';
 
 type ReportTable = TableSpec & { readonly query: string };
 
@@ -23,22 +23,7 @@ export function ReportList(list: ReportTable): JSX.Element {
 }
 
 /** The brand and its competitors in this range. */
-export const VOICES: TableSpec = {
-  query: null,
-  request: { metrics: 'share_of_voice,visibility,position', group_by: 'entity' },
-  title: 'Brand and competitors',
-  about: 'Changes are against the comparison range; ≈ marks a change that chance may explain.',
-  page: ({ linkTo }) => linkTo('/competitors'),
-  empty: NO_RIVALS,
-  sort: '-share_of_voice',
-  columns: [
-    'entity',
-    { name: 'share_of_voice', label: 'Share' },
-    { name: 'share_of_voice_change', label: 'Change' },
-    'visibility',
-    'position',
-  ],
-};
+export const VOICES: TableSpec = { ...ENTITIES, page: ({ linkTo }) => linkTo('/competitors'), empty: NO_RIVALS };
 
 /** Visibility of each engine in the range, with its interval and its change. */
 export const ENGINES: TableSpec = {
@@ -52,6 +37,14 @@ export const ENGINES: TableSpec = {
     { name: 'visibility_n', label: 'n', about: 'Responses.', unit: 'count' },
     { name: 'visibility_change', label: 'Change' },
   ],
+};
+
+/** The domains that most responses cite for competitors and none for the brand. */
+export const TOP_GAPS: TableSpec = {
+  ...GAPS,
+  request: { limit: 10, open: true },
+  page: ({ linkTo }) => linkTo('/sources', {}, { view: 'gaps' }),
+  columns: GAPS.columns.slice(0, -1),
 };
 
 /** Prompts that no longer mention the brand. */

@@ -2,20 +2,19 @@ import type { JSX } from 'preact';
 import type { ReportInput } from '../../report/report-types.ts';
 import { idOf } from '../components/block-menu.tsx';
 import { DeclaredTable } from '../components/data-table.tsx';
-import { EmptyState } from '../components/parts.tsx';
-import { TOP_GAPS, TopDomains } from '../pages/overview/cited-sources.tsx';
+import { EmptyState, Facts } from '../components/parts.tsx';
+import { EntitiesOverTime } from '../pages/competitors/entities-over-time.tsx';
+import { TopDomains } from '../pages/overview/cited-sources.tsx';
 import { EntityVisibility } from '../pages/overview/entity-visibility.tsx';
 import { Morning } from '../pages/overview/morning.tsx';
 import { OverviewTiles } from '../pages/overview/overview-tiles.tsx';
 import { PromptMovers } from '../pages/overview/prompt-movers.tsx';
 import { OwnerShare } from '../pages/sources/owner-share.tsx';
 import { addDays, daysBetween } from '../state/calendar-days.ts';
-import { useQuery } from '../state/data.tsx';
 import { StaticRoute, useRoute } from '../state/router.tsx';
 import { ScopeProvider, useScope } from '../state/scope.tsx';
-import { numberOf, textOf, toRecords } from '../state/table.ts';
-import { EngineVisibility, SentimentOverTime, SessionsOverTime, VoiceOverTime } from './over-time.tsx';
-import { ALERTS, ARTICLES, ENGINES, LOST, PLANS, ReportList, THREADS, VOICES } from './report-lists.tsx';
+import { EngineVisibility, SentimentOverTime, SessionsOverTime } from './over-time.tsx';
+import { ALERTS, ARTICLES, ENGINES, LOST, PLANS, ReportList, THREADS, TOP_GAPS, VOICES } from './report-lists.tsx';
 
 const DAYS_PER_WEEK = 7;
 /** Titles of the blocks to which the contents lead. */
@@ -32,10 +31,8 @@ const CONTENTS = [
 /** The report of a brand: the blocks of the overview, and lists that are pages of their own in a browser. */
 export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Element {
   const { brand, range, format } = useScope();
-  const { table } = useQuery('brands', {});
-  const row = toRecords(table).find(({ brand_id }) => brand_id === input.brand) ?? null;
-  const responses = numberOf(row?.['responses']) ?? 0;
-  const hasNumbers = range !== null && responses > 0;
+  const firstDay = brand?.firstDay ?? null;
+  const hasNumbers = range !== null && firstDay !== null;
   return (
     <main class="report">
       <header class="page-head">
@@ -47,9 +44,9 @@ export function ReportPage({ input }: { readonly input: ReportInput }): JSX.Elem
         )}
       </header>
       {hasNumbers ? (
-        <Numbers input={input} firstDay={textOf(row?.['first_day'])} to={range.to} />
+        <Numbers input={input} firstDay={firstDay} to={range.to} />
       ) : (
-        <NextStep prompts={numberOf(row?.['prompts']) ?? 0} />
+        <NextStep prompts={brand?.prompts ?? 0} />
       )}
       <div class="grid">
         <ReportList {...ALERTS} />
@@ -90,7 +87,7 @@ function Numbers({ input, firstDay, to }: NumbersProps): JSX.Element {
         <Within range={weeks}>
           <EntityVisibility />
           <EngineVisibility />
-          <VoiceOverTime />
+          <EntitiesOverTime measure="share_of_voice" />
         </Within>
         <DeclaredTable {...VOICES} />
         <DeclaredTable {...ENGINES} />
@@ -172,16 +169,14 @@ function Definitions({ measures }: Pick<ReportInput, 'measures'>): JSX.Element {
   return (
     <section class="panel" id="definitions" aria-label="Definitions">
       <h2>Definitions</h2>
-      <dl class="pairs">
-        {measures.map(({ name, label, about, formula }) => (
-          <div key={name}>
-            <dt>{label}</dt>
-            <dd>
-              {about} <span class="quiet">= {formula}</span>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        facts={measures.map(({ name, label, about, formula }) => [
+          label,
+          <span key={name}>
+            {about} <span class="quiet">= {formula}</span>
+          </span>,
+        ])}
+      />
     </section>
   );
 }
@@ -191,14 +186,7 @@ function DataHealth({ health }: Pick<ReportInput, 'health'>): JSX.Element {
   return (
     <section class="panel" aria-label="Health of the data">
       <h2>Health of the data</h2>
-      <dl class="pairs">
-        {health.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd dir="auto">{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={health} />
     </section>
   );
 }

@@ -26,5 +26,6 @@ export function grouped(amount: number): string {
 
 /** Formats a number with its noun. */
 export function plural(amount: number, one: string): string {
-  return `${grouped(amount)} ${one}${amount === 1 ? '' : 's'}`;
+  const many = /[^aeiou]y$/.test(one) ? `${one.slice(0, -1)}ies` : `${one}s`;
+  return `${grouped(amount)} ${amount === 1 ? one : many}`;
 }

@@ -1,6 +1,7 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { type Api, ApiError, createApi, type Me, type Params, queryOf, queryPath } from './api.ts';
+import { usePaper } from './paper.ts';
 import type { Table } from './table.ts';
 
 /** The client of the page; the default has no base path. */
@@ -95,10 +96,10 @@ export function useUpstreamNote(name: string): string {
   return note === undefined ? '' : ` ${note}`;
 }
 
-/** Returns the signed-in user's rights and the features of the server; null until they are known. */
+/** Returns the signed-in user's rights and the features of the server; null until they are known, and in a report. */
 export function useMe(): Loaded<Me> {
   const api = useApi();
-  const me = useResource<Me>('/data/me');
+  const me = useResource<Me>(usePaper() === null ? '/data/me' : null);
   const csrf = me.data?.csrf ?? null;
   const { retry } = me;
   useEffect(() => api.setCsrf(csrf), [api, csrf]);
@@ -109,5 +110,7 @@ export function useMe(): Loaded<Me> {
 /** Returns an error as one of a request. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof Error && error.name === 'AbortError')
+    return new ApiError(0, 'query_canceled', 'The query was canceled.', null);
   return new ApiError(0, 'invalid_response', error instanceof Error ? error.message : String(error), null);
 }

@@ -89,14 +89,22 @@ export function writeFilters(search: URLSearchParams, filters: Filters): URLSear
   return new URLSearchParams([...written, ...kept]);
 }
 
-/** Returns the first and the last day of the filters, given the last complete day and the first stored day. */
-export function rangeOf(filters: Filters, completeTo: Day, firstDay: Day | null): { from: Day; to: Day } {
+/** Days of the first and the last response of a brand; null without responses. */
+export interface StoredDays {
+  readonly firstDay: Day | null;
+  readonly lastDay: Day | null;
+}
+
+/** Returns the first and the last day of the filters. They end with the last complete day, or with a first day that is not over yet. */
+export function rangeOf(filters: Filters, completeTo: Day, stored: StoredDays | null): { from: Day; to: Day } {
   if (filters.range === null && filters.from !== null && filters.to !== null) {
     return { from: filters.from, to: filters.to };
   }
   const days = RANGES[filters.range ?? RANGE_DEFAULT];
-  if (days !== null) return { from: addDays(completeTo, 1 - days), to: completeTo };
-  return { from: firstDay !== null && firstDay < completeTo ? firstDay : addDays(completeTo, -364), to: completeTo };
+  const { firstDay = null, lastDay = null } = stored ?? {};
+  const to = firstDay !== null && lastDay !== null && firstDay > completeTo ? lastDay : completeTo;
+  if (days !== null) return { from: addDays(to, 1 - days), to };
+  return { from: firstDay !== null && firstDay < to ? firstDay : addDays(to, -364), to };
 }
 
 /** The parameters of `/data/metrics` and of declared queries that the filters stand for. */

@@ -101,6 +101,19 @@ export function useRoute(): Route {
   return useContext(RouteContext);
 }
 
+/** Returns the address of a route with other parameters; null or an empty value removes one. */
+export function addressWith({ path, search }: Pick<Route, 'path' | 'search'>, changes: Changes): string {
+  const changed = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === '') changed.delete(name);
+    else changed.set(name, value);
+  }
+  const text = changed.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+type Changes = Readonly<Record<string, string | null>>;
+
 /**
  * Returns a parameter of the address that belongs to one page, and the function that changes it. Other values than the allowed ones are
  * read as the first, which is not written into the address.
@@ -109,16 +122,11 @@ export function useSearchParam(
   name: string,
   allowed: readonly string[],
 ): readonly [string, (value: string | null) => void] {
-  const { path, search, navigate } = useRoute();
-  const given = search.get(name);
+  const route = useRoute();
+  const given = route.search.get(name);
   const value = given !== null && allowed.includes(given) ? given : (allowed[0] ?? '');
-  const set = (next: string | null): void => {
-    const changed = new URLSearchParams(search);
-    if (next === null || next === allowed[0]) changed.delete(name);
-    else changed.set(name, next);
-    const text = changed.toString();
-    navigate(text === '' ? path : `${path}?${text}`);
-  };
+  const set = (next: string | null): void =>
+    route.navigate(addressWith(route, { [name]: next === allowed[0] ? null : next }));
   return [value, set];
 }
 

@@ -9,17 +9,20 @@ import {
   readFilters,
   type ScopeParams,
   scopeParams,
+  type StoredDays,
   writeFilters,
 } from './filters.ts';
 import { createFormat, type Format } from './format.ts';
 import { useRoute } from './router.tsx';
-import { type Row, textOf, toRecords } from './table.ts';
+import { numberOf, type Row, textOf, toRecords } from './table.ts';
 
-export interface Brand {
+export interface Brand extends StoredDays {
   readonly id: string;
   readonly name: string;
   /** Host of its website; empty if unknown. */
   readonly site: string;
+  /** Number of its current prompts. */
+  readonly prompts: number;
 }
 
 /** An engine, topic, tag or competitor of the brand. */
@@ -96,9 +99,9 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
         0,
         list.findIndex((option) => option.id === id),
       );
-    const completeTo = table?.completeTo || textOf(row?.['last_day']) || null;
-    const firstDay = textOf(row?.['first_day']) || null;
-    const range = completeTo === null ? null : rangeOf(filters, completeTo, firstDay);
+    const brand = row === null ? null : brandOf(row);
+    const completeTo = table?.completeTo || brand?.lastDay || null;
+    const range = completeTo === null ? null : rangeOf(filters, completeTo, brand);
     const linkTo: Scope['linkTo'] = (path, changes = {}, more = {}) => {
       const search = writeFilters(new URLSearchParams(more), { ...filters, brand: brandId, ...changes }).toString();
       return search === '' ? path : `${path}?${search}`;
@@ -112,7 +115,7 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
       filters,
       brands,
       brandList: brandRows.map(brandOf),
-      brand: row === null ? null : brandOf(row),
+      brand,
       range,
       grain: range === null ? 'day' : grainOf(range.from, range.to),
       params: brandId === null || range === null || problem !== null ? null : scopeParams(filters, brandId, range),
@@ -135,7 +138,14 @@ export function ScopeProvider({ children, isEmpty = false }: ScopeProviderProps)
 }
 
 function brandOf(row: Row): Brand {
-  return { id: textOf(row['brand_id']), name: textOf(row['brand']), site: textOf(row['domain']) };
+  return {
+    id: textOf(row['brand_id']),
+    name: textOf(row['brand']),
+    site: textOf(row['domain']),
+    firstDay: textOf(row['first_day']) || null,
+    lastDay: textOf(row['last_day']) || null,
+    prompts: numberOf(row['prompts']) ?? 0,
+  };
 }
 
 /** Gives components a fixed scope, for pages that are drawn without a browser. */
@@ -143,13 +153,24 @@ export function StaticScope({ scope, children }: { scope: Scope; children: Compo
   return <ScopeContext.Provider value={scope}>{children}</ScopeContext.Provider>;
 }
 
+interface ScopeWithProps {
+  readonly changes: ScopeParams;
+  /** Length of the periods of charts; the default is that of the page. */
+  readonly grain?: Scope['grain'];
+  readonly children: ComponentChildren;
+}
+
 /** Shows its children with other parameters of requests. The address and the links keep the filters of the page. */
-export function ScopeWith({ changes, children }: { changes: ScopeParams; children: ComponentChildren }): JSX.Element {
+export function ScopeWith({ changes, grain, children }: ScopeWithProps): JSX.Element {
   const scope = useScope();
   const key = JSON.stringify(changes);
   const changed = useMemo<Scope>(
-    () => ({ ...scope, params: scope.params === null ? null : { ...scope.params, ...JSON.parse(key) } }),
-    [scope, key],
+    () => ({
+      ...scope,
+      grain: grain ?? scope.grain,
+      params: scope.params === null ? null : { ...scope.params, ...JSON.parse(key) },
+    }),
+    [scope, grain, key],
   );
   return <ScopeContext.Provider value={changed}>{children}</ScopeContext.Provider>;
 }

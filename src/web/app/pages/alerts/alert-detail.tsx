@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
-import { useCallback, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { BeforeAfter } from '../../components/before-after.tsx';
 import { Frame } from '../../components/chart-frame.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
 import { StateList } from '../../components/state-history.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { addDays, type Day } from '../../state/calendar-days.ts';
-import { useMetrics, useQuery } from '../../state/data.tsx';
+import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { type Row, type Table, textOf, toRecords } from '../../state/table.ts';
-import { AlertHistory, DomainHistory } from './alert-history.tsx';
+import { AlertHistory } from './alert-history.tsx';
 import { typeLabel } from './alert-types.ts';
 import '../../styles/content.css';
 
@@ -36,9 +36,8 @@ export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
       </Frame>
       {row !== null && day !== '' && (
         <>
-          <AlertHistory day={day} competitor={textOf(row['competitor_id']) || null} />
+          <AlertHistory day={day} competitor={textOf(row['competitor_id']) || null} domain={domain} />
           <Comparisons day={day} competitor={textOf(row['competitor_id']) || null} />
-          {domain !== '' && <DomainHistory day={day} domain={domain} />}
         </>
       )}
     </div>
@@ -88,6 +87,8 @@ function AlertFacts({ row, table }: { readonly row: Row; readonly table: Table }
   );
 }
 
+const CHANGES: Readonly<Record<string, string>> = { inserted: 'listed', updated: 'changed', restored: 'listed again' };
+
 interface Version {
   readonly since?: string;
   readonly change?: string;
@@ -97,9 +98,9 @@ interface Version {
 function Versions({ row }: { readonly row: Row }): JSX.Element {
   const versions = Array.isArray(row['versions']) ? (row['versions'] as readonly Version[]) : [];
   const gone = textOf(row['gone_at']) || null;
-  if (versions.length === 0 && gone === null) return <span>History not recorded.</span>;
   const states = versions.map(({ since = '', change = '', headline = '' }) => {
-    const status = versions.length > 1 ? `${change}: ${headline}` : change;
+    const named = CHANGES[change] ?? change;
+    const status = versions.length > 1 ? `${named}: ${headline}` : named;
     return { status, since, until: null };
   });
   return <StateList states={states} goneAt={gone} />;
@@ -112,38 +113,24 @@ interface ComparisonsProps {
 
 // The alert is checked against the days up to it, and the days after it against those.
 function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
-  const { brand, brands, entityColour, format } = useScope();
+  const { brands, format } = useScope();
   const last = brands.table?.completeTo ?? day;
-  const ask = (from: Day, to: Day) =>
-    brand === null || from > to
-      ? null
-      : { metrics: 'visibility', group_by: 'entity', brand: brand.id, from, to, compare_to: 'previous' };
-  const at = useMetrics(ask(addDays(day, 1 - DAYS), day));
-  const to = [addDays(day, DAYS), last].sort()[0] ?? day;
-  const isOver = addDays(day, 1) <= to;
-  const after = useMetrics(ask(addDays(day, 1), to));
-  const nameOf = useCallback(
-    (row: Row) => {
-      const id = textOf(row['competitor_id']) || null;
-      if (id !== null && id !== competitor) return null;
-      return { name: textOf(row['entity']), colour: entityColour(id) };
-    },
-    [competitor, entityColour],
-  );
+  const after = { from: addDays(day, 1), to: [addDays(day, DAYS), last].sort()[0] ?? day };
   return (
     <>
       <BeforeAfter
         title="Up to the alert"
         about={`Visibility in the ${DAYS} days up to ${format.day(day)} ("after") against the ${DAYS} days before them. Tests are corrected for all competitors.`}
-        data={at}
-        nameOf={nameOf}
+        from={addDays(day, 1 - DAYS)}
+        to={day}
+        competitor={competitor}
       />
-      {isOver && (
+      {after.from <= after.to && (
         <BeforeAfter
           title="Since the alert"
-          about={`Visibility of ${format.days(addDays(day, 1), to)} ("after") against as many days up to the alert.`}
-          data={after}
-          nameOf={nameOf}
+          about={`Visibility of ${format.days(after.from, after.to)} ("after") against as many days up to the alert.`}
+          {...after}
+          competitor={competitor}
         />
       )}
     </>

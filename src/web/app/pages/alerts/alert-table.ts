@@ -28,7 +28,7 @@ export const ALERTS: TableSpec = {
     },
     { name: 'previous', label: 'Before', about: REPORTED },
     { name: 'current', label: 'Then', about: REPORTED },
-    { name: 'detected_at', label: 'Detected', isKey: true },
+    { name: 'detected_at', label: 'Detected', unit: 'day', isKey: true },
   ],
   hidden: [
     'detail',
@@ -37,25 +37,4 @@ export const ALERTS: TableSpec = {
     { name: 'gone_at', label: 'No longer listed', about: 'When a sync found that the API no longer lists it.' },
   ],
   facets: ['type', 'competitor'],
-};
-
-/** The newest alerts of the brand, of any day. */
-export const NEWEST_ALERTS: TableSpec = {
-  query: 'newest_alerts',
-  of: 'brand',
-  request: { limit: 4 },
-  title: 'Newest alerts',
-  about: 'Alerts of all days. Filters do not apply.',
-  page: ({ linkTo }) => linkTo('/alerts'),
-  empty: 'No alerts yet.',
-  columns: [
-    {
-      name: 'headline',
-      label: 'Alert',
-      value: ({ headline, type }) => textOf(headline) || textOf(type),
-      to: ({ alert_id: id }, { linkTo }) => linkTo('/alerts', {}, { alert: textOf(id) }),
-      below: ({ type }) => textOf(type).replaceAll('_', ' '),
-    },
-    { name: 'detected_at', label: 'Detected', unit: 'day' },
-  ],
 };

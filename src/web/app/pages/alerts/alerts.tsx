@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { DeclaredTable } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { useRoute } from '../../state/router.tsx';
 import { AlertDetail } from './alert-detail.tsx';
 import { ALERTS } from './alert-table.ts';
@@ -15,9 +14,8 @@ export default function Alerts(): JSX.Element {
       <PageHead
         title="Alerts"
         about="The service raises these alerts. Open one to compare it with the stored responses."
-      >
-        <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} />
-      </PageHead>
+        filters={{ without: ['comparison', 'engine', 'topic', 'tag', 'branded'] }}
+      />
       {alert !== null ? (
         <AlertDetail id={alert} />
       ) : (

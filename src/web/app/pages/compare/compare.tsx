@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
-import { ErrorState, PageHead } from '../../components/parts.tsx';
+import type { FilterName } from '../../components/filter-bar.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { WhenLoaded } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useRoute, useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -28,20 +29,20 @@ export default function Compare(): JSX.Element {
   ];
   return (
     <>
-      <PageHead title="Compare">
-        <FilterBar without={without} />
-      </PageHead>
-      {filters.error !== null && <ErrorState error={filters.error} retry={filters.retry} />}
-      {filters.error === null && filters.table === null && <div class="skeleton" role="status" aria-label="Loading" />}
-      {filters.table !== null && sides !== null && (
-        <>
-          <SidePicker kinds={kinds} kind={kind} sides={sides} />
-          <div class="grid">
-            <ComparedMeasures kind={kind} sides={sides} />
-            <ComparedOverTime sides={sides} />
-          </div>
-        </>
-      )}
+      <PageHead title="Compare" filters={{ without }} />
+      <WhenLoaded of={{ ...filters, data: filters.table }}>
+        {() =>
+          sides !== null && (
+            <>
+              <SidePicker kinds={kinds} kind={kind} sides={sides} />
+              <div class="grid">
+                <ComparedMeasures kind={kind} sides={sides} />
+                <ComparedOverTime sides={sides} />
+              </div>
+            </>
+          )
+        }
+      </WhenLoaded>
     </>
   );
 }

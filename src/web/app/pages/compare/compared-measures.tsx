@@ -23,8 +23,7 @@ export function ComparedMeasures({
   readonly sides: readonly [Side, Side];
 }): JSX.Element {
   const { a, b, both } = useBothSides(sides, { metrics: MEASURES.map(({ name }) => name).join() });
-  const { brand, brands } = useScope();
-  const firstDay = textOf(toRecords(brands.table).find(({ brand_id: id }) => id === brand?.id)?.['first_day']);
+  const firstDay = useScope().brand?.firstDay ?? '';
   const unread = sides.filter(
     ({ days }, index) =>
       kind === 'period' && ((index === 0 ? a : b).table?.partial === true || (days !== null && days.from < firstDay)),

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Choice, DayField } from '../../components/filter-bar.tsx';
 import { EntityDot } from '../../components/parts.tsx';
 import { isDay } from '../../state/calendar-days.ts';
-import { useRoute } from '../../state/router.tsx';
+import { addressWith, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { type Kind, optionsOf, type Side } from './sides.ts';
 
@@ -14,16 +14,9 @@ export interface SidePickerProps {
 
 /** The choice of what is compared. It is part of the address. */
 export function SidePicker({ kinds, kind, sides }: SidePickerProps): JSX.Element {
-  const { path, search, navigate } = useRoute();
+  const route = useRoute();
   const scope = useScope();
-  const set = (changes: Readonly<Record<string, string | null>>): void => {
-    const next = new URLSearchParams(search);
-    for (const [name, value] of Object.entries(changes)) {
-      if (value === null) next.delete(name);
-      else next.set(name, value);
-    }
-    navigate(`${path}?${next}`);
-  };
+  const set = (changes: Parameters<typeof addressWith>[1]): void => route.navigate(addressWith(route, changes));
   const [a, b] = sides;
   const pick = (name: 'a' | 'b', side: Side): JSX.Element => {
     const label = name === 'a' ? 'First' : 'Second';

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
-import { useCallback, useMemo } from 'preact/hooks';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { MeasureOverTime } from '../../components/measure-over-time.tsx';
-import { EntityDot, PageHead } from '../../components/parts.tsx';
+import { useMemo } from 'preact/hooks';
+import { AgainstBrand } from '../../components/against-brand.tsx';
+import { DeclaredTable } from '../../components/data-table.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { EntityDot } from '../../components/parts.tsx';
 import { Tile } from '../../components/tile.tsx';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
@@ -11,7 +12,8 @@ import { statisticOf } from '../../state/series.ts';
 import { ENTITY_MEASURES } from '../../state/shown-measures.ts';
 import { textOf, toRecords } from '../../state/table.ts';
 import { CompetitorPrompts } from './competitor-prompts.tsx';
-import { CompetitorSources } from './competitor-sources.tsx';
+import { CitedAndMentioned } from './competitor-sources.tsx';
+import { CITED_WITH_IT } from './competitor-tables.ts';
 import { TrackedHistory } from './tracked-history.tsx';
 
 /** One competitor: its measures, the prompts where it wins, the domains cited with it, and its history. */
@@ -37,9 +39,8 @@ export function CompetitorDetail({ id }: { readonly id: string }): JSX.Element {
             <Link to={linkTo('/responses', { competitor: id })}>Responses that mention it</Link>
           </span>
         }
-      >
-        <FilterBar />
-      </PageHead>
+        filters={{}}
+      />
       {isRemoved && (
         <p class="state">
           This competitor is not tracked now, so it has no share of voice or visibility. Its mentions in stored
@@ -48,9 +49,10 @@ export function CompetitorDetail({ id }: { readonly id: string }): JSX.Element {
       )}
       {!isRemoved && <CompetitorTiles id={id} />}
       <div class="grid">
-        {!isRemoved && <AgainstBrand id={id} />}
+        {!isRemoved && <AgainstBrand title="Visibility against the brand" competitor={id} />}
         <CompetitorPrompts id={id} name={name} />
-        <CompetitorSources id={id} />
+        <CitedAndMentioned id={id} />
+        <DeclaredTable {...CITED_WITH_IT} request={{ competitor_id: id }} />
         <TrackedHistory only={id} />
       </div>
     </>
@@ -80,25 +82,5 @@ function CompetitorTiles({ id }: { readonly id: string }): JSX.Element {
         />
       ))}
     </div>
-  );
-}
-
-function AgainstBrand({ id }: { readonly id: string }): JSX.Element {
-  const { entityColour } = useScope();
-  const colourOf = useCallback(
-    (entity: string | null) => (entity === null || entity === id ? entityColour(entity) : null),
-    [id, entityColour],
-  );
-  return (
-    <MeasureOverTime
-      title="Visibility against the brand"
-      about="Share of responses that mention the brand, and share that mention the competitor."
-      measure="visibility"
-      unit="ratio"
-      groupBy="entity"
-      idColumn="competitor_id"
-      labelColumn="entity"
-      colourOf={colourOf}
-    />
   );
 }

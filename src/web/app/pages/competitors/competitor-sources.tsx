@@ -1,22 +1,11 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { DeclaredTable, TableBlock } from '../../components/data-table.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measurementOf } from '../../state/series.ts';
 import { numberOf, type Row, toRecords } from '../../state/table.ts';
-import { CITED_WITH_IT } from './competitor-tables.ts';
-
-/** The domains cited by responses that mention a competitor, and whether citing its own pages goes with mentioning it. */
-export function CompetitorSources({ id }: { readonly id: string }): JSX.Element {
-  return (
-    <>
-      <CitedAndMentioned id={id} />
-      <DeclaredTable {...CITED_WITH_IT} request={{ competitor_id: id }} />
-    </>
-  );
-}
 
 const RATES: readonly GivenColumn[] = [
   { name: 'responses', label: 'Responses that', unit: 'text' },
@@ -25,8 +14,8 @@ const RATES: readonly GivenColumn[] = [
   { name: 'rate', label: 'Mention rate' },
 ];
 
-// Two rows of a table of four counts.
-function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
+/** Whether citing the pages of a competitor goes with mentioning it: two rows of a table of four counts. */
+export function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
   const { params } = useScope();
   const data = useQuery('mentioned_and_cited', params === null ? null : { ...params, competitor_id: id });
   const rows = useMemo(() => {

@@ -1,15 +1,6 @@
-import type { JSX } from 'preact';
 import type { TableSpec } from '../../components/data-table.tsx';
-import { EntityDot } from '../../components/parts.tsx';
-import { Link } from '../../state/router.tsx';
-import { useScope } from '../../state/scope.tsx';
-import { numberOf, type Row, textOf } from '../../state/table.ts';
-
-interface Winner {
-  readonly id: string;
-  readonly name: string;
-  readonly mentions: number;
-}
+import { EntityList, namesOf } from '../../components/entity-list.tsx';
+import { numberOf, textOf } from '../../state/table.ts';
 
 /** Prompts whose responses stopped mentioning the brand, and the competitors that they mention since. */
 export const LOST_PROMPTS: TableSpec = {
@@ -23,8 +14,13 @@ export const LOST_PROMPTS: TableSpec = {
     {
       name: 'lost_to',
       about: 'The three competitors that most responses since then mention.',
-      value: (row) => winnersOf(row)[0]?.name ?? null,
-      cell: (row) => <Winners row={row} />,
+      value: ({ lost_to: winners }) => namesOf(winners)[0]?.name ?? null,
+      cell: ({ lost_to: winners, streak_responses: all }, { format }) => (
+        <EntityList
+          entities={namesOf(winners)}
+          beside={({ mentions }) => `${format.value(mentions, 'count')} of ${format.value(all, 'count')}`}
+        />
+      ),
     },
     { name: 'earlier_visibility', label: 'Visibility before', bounds: 'earlier', n: 'earlier_responses' },
     {
@@ -42,28 +38,3 @@ export const LOST_PROMPTS: TableSpec = {
     { name: 'adjusted_p', label: 'p', cell: (row, { format }) => format.p(numberOf(row['adjusted_p'])) },
   ],
 };
-
-function Winners({ row }: { readonly row: Row }): JSX.Element {
-  const { linkTo, entityColour, format } = useScope();
-  const winners = winnersOf(row);
-  if (winners.length === 0) return <span class="quiet">no tracked competitor</span>;
-  return (
-    <ul>
-      {winners.map(({ id, name, mentions }) => (
-        <li key={id} class="named">
-          <EntityDot colour={entityColour(id)} />
-          <Link to={linkTo('/competitors', { competitor: id })} dir="auto" class="clamped">
-            {name}
-          </Link>{' '}
-          <span class="quiet">
-            {format.value(mentions, 'count')} of {format.value(numberOf(row['streak_responses']), 'count')}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function winnersOf(row: Row): readonly Winner[] {
-  return Array.isArray(row['lost_to']) ? (row['lost_to'] as readonly Winner[]) : [];
-}

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
-import { useCallback, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { BeforeAfter } from '../../components/before-after.tsx';
 import { Frame } from '../../components/chart-frame.tsx';
 import { Markdown, OuterLink } from '../../components/markdown.tsx';
 import { EmptyState } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
-import { StateList, statesOf } from '../../components/state-history.tsx';
+import { HISTORY, STATUS } from '../../components/state-history.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { addDays } from '../../state/calendar-days.ts';
-import { useMetrics, useQuery } from '../../state/data.tsx';
+import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { type Row, textOf, toRecords } from '../../state/table.ts';
@@ -49,7 +49,8 @@ export function ArticleDetail({ id }: { readonly id: string }): JSX.Element {
 }
 
 const FACTS: readonly GivenColumn[] = [
-  { name: 'states', label: 'State', cell: (row) => <States row={row} /> },
+  STATUS,
+  HISTORY,
   'prompt',
   { name: 'created_at', label: 'Ordered' },
   { name: 'completed_at', label: 'Finished' },
@@ -66,38 +67,17 @@ const FACTS: readonly GivenColumn[] = [
   { name: 'credits_charged', label: 'Credits' },
   { name: 'primary_keyword', label: 'Keyword' },
   { name: 'meta_description', label: 'Description' },
-  { name: 'recorded_since', label: 'Recorded since' },
 ];
-
-function States({ row }: { readonly row: Row }): JSX.Element {
-  const states = statesOf(row['states']);
-  return (
-    <>
-      <StateList states={states} goneAt={textOf(row['gone_at']) || null} />
-      {states.length === 0 && (
-        <span>
-          <bdi>{textOf(row['status'])}</bdi>; its history was not recorded.
-        </span>
-      )}
-    </>
-  );
-}
 
 /** Visibility of the prompt in the days before and after the article was finished. */
 function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
-  const { brand, brands, format } = useScope();
+  const { brands, format } = useScope();
   const day = textOf(row['completed_day']);
   const prompt = textOf(row['prompt_id']);
   const last = brands.table?.completeTo ?? '';
   const to = [addDays(day || '2000-01-01', DAYS), last].sort()[0] ?? '';
   const from = day === '' ? '' : addDays(day, 1);
   const isKnown = day !== '' && prompt !== '' && from <= to;
-  const data = useMetrics(
-    !isKnown || brand === null
-      ? null
-      : { metrics: 'visibility', brand: brand.id, prompt, from, to, compare_to: 'previous' },
-  );
-  const nameOf = useCallback(() => ({ name: 'Visibility of the prompt', colour: 0 }), []);
   if (!isKnown) {
     return (
       <section class="panel" aria-label="Visibility of its prompt">
@@ -116,8 +96,9 @@ function PromptEffect({ row }: { readonly row: Row }): JSX.Element {
     <BeforeAfter
       title="Visibility of its prompt"
       about={`${format.days(from, to)}, after the article was finished, against as many days up to ${format.day(day)}. The API does not say when it was published. A difference may have other causes.`}
-      data={data}
-      nameOf={nameOf}
+      from={from}
+      to={to}
+      prompt={prompt}
     />
   );
 }

@@ -53,7 +53,7 @@ export const ACTIONS: TableSpec = {
     {
       name: 'lost',
       about: 'Responses that competitors won and all responses to the prompt in 14 days, as the API reports them.',
-      below: ({ answers }, { format }) => `of ${format.value(answers, 'count')}`,
+      below: ({ answers }, { format }) => <span class="unbroken">of {format.value(answers, 'count')}</span>,
     },
     { name: 'target_url', label: 'Page', url: ({ target_url: url }) => textOf(url) },
     markColumn(() => 'action', 'action_id'),

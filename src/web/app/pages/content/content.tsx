@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { DeclaredTable } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useRoute } from '../../state/router.tsx';
 import { ArticleDetail } from './article-detail.tsx';
@@ -23,9 +22,11 @@ export default function Content(): JSX.Element {
   const article = search.get('article');
   return (
     <>
-      <PageHead title="Content" about="The API reports only current states. Syncs record their history.">
-        <FilterBar without={['comparison', 'engine', 'topic', 'tag', 'branded']} />
-      </PageHead>
+      <PageHead
+        title="Content"
+        about="The API reports only current states. Syncs record their history."
+        filters={{ without: ['comparison', 'engine', 'topic', 'tag', 'branded'] }}
+      />
       <ViewTabs label="Kinds of content" path="/content" views={VIEWS} current={view} />
       <div class="grid">
         {article !== null && view === 'articles' ? (

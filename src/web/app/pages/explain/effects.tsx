@@ -25,11 +25,11 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
     <section class="card" aria-label={`By ${dimension}`}>
       <header class="panel-head">
         <h2>By {dimension}</h2>
-        <p>effects add up to the change</p>
+        <p>effects add up to the change; pale bars are within chance</p>
       </header>
       <ul class="rows effects">
         {shown.map((member) => (
-          <li key={member.id ?? member.name}>
+          <li key={member.id ?? member.name} data-beyond={member.verdict === 'significant'}>
             <MemberText member={member} measure={measure} />
             <EffectBar share={member.effect / greatest} isGood={member.effect > 0 === measure.isHigherBetter} />
             <b class="number">{format.difference(member.effect, measure.unit, false)}</b>

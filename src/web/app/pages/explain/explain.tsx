@@ -1,13 +1,14 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { ExplainedChange } from '../../../../metrics/explain/explained-change.ts';
 import { Evidence } from '../../components/evidence.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead, WhenLoaded } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { WhenLoaded } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useResource } from '../../state/data.tsx';
-import { Link, useSearchParam } from '../../state/router.tsx';
+import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { MEASURES, type Measure, measureOf } from '../../state/shown-measures.ts';
+import { WhatToDo } from '../opportunities/what-to-do.tsx';
 import { Effects } from './effects.tsx';
 
 const VIEWS = MEASURES.map(({ name, title }) => ({ id: name, label: title }));
@@ -28,9 +29,7 @@ export default function Explain(): JSX.Element {
   );
   return (
     <>
-      <PageHead title="Explain">
-        <FilterBar />
-      </PageHead>
+      <PageHead title="Explain" filters={{}} />
       <ViewTabs label="Measures" path="/explain" views={VIEWS} current={name} />
       <WhenLoaded of={loaded}>{(data) => <Contents explanation={data} measure={measureOf(name)} />}</WhenLoaded>
     </>
@@ -43,26 +42,11 @@ interface ContentsProps {
 }
 
 function Contents({ explanation, measure }: ContentsProps): JSX.Element {
-  const { linkTo } = useScope();
   const { causes, dimensions, associations, associationsWithinChance: others } = explanation;
   return (
     <>
       <Verdict explanation={explanation} measure={measure} />
-      {causes.length > 0 && (
-        <section class="card causes" aria-label="Causes">
-          <header class="panel-head">
-            <h2>Causes, strongest first</h2>
-          </header>
-          <ol class="rows">
-            {causes.map(({ rank, sentence, evidence }) => (
-              <li key={rank}>
-                <span dir="auto">{sentence}</span>
-                <Evidence ids={evidence} />
-              </li>
-            ))}
-          </ol>
-        </section>
-      )}
+      <Findings title="Causes, strongest first" findings={causes} />
       <div class="pair">
         {dimensions
           .filter(({ members }) => members.length > 1)
@@ -70,27 +54,40 @@ function Contents({ explanation, measure }: ContentsProps): JSX.Element {
             <Effects key={dimension.dimension} dimension={dimension} measure={measure} />
           ))}
       </div>
-      {associations.length > 0 && (
-        <section class="card causes" aria-label="What changed with it">
-          <header class="panel-head">
-            <h2>What changed with it</h2>
-            <p>associations, not causes</p>
-          </header>
-          <ul class="rows">
-            {associations.map(({ kind, id, sentence, evidence }) => (
-              <li key={`${kind} ${id}`}>
-                <span dir="auto">{sentence}</span>
-                <Evidence ids={evidence} />
-              </li>
-            ))}
-          </ul>
-          {others > 0 && <p class="quiet">{others} other competitors and domains changed within chance.</p>}
-        </section>
-      )}
-      <p>
-        <Link to={linkTo('/opportunities')}>What to do</Link>
-      </p>
+      <Findings title="What changed with it" hint="associations, not causes" findings={associations}>
+        {others > 0 && <p class="quiet">{others} other competitors and domains changed within chance.</p>}
+      </Findings>
+      <WhatToDo />
     </>
+  );
+}
+
+interface FindingsProps {
+  readonly title: string;
+  readonly hint?: string;
+  readonly findings: readonly { readonly sentence: string; readonly evidence: readonly string[] }[];
+  readonly children?: ComponentChildren;
+}
+
+/** Sentences with the responses that show them. */
+function Findings({ title, hint, findings, children }: FindingsProps): JSX.Element | null {
+  if (findings.length === 0) return null;
+  return (
+    <section class="card causes" aria-label={title}>
+      <header class="panel-head">
+        <h2>{title}</h2>
+        {hint !== undefined && <p>{hint}</p>}
+      </header>
+      <ol class="rows">
+        {findings.map(({ sentence, evidence }) => (
+          <li key={sentence}>
+            <span dir="auto">{sentence}</span>
+            <Evidence ids={evidence} />
+          </li>
+        ))}
+      </ol>
+      {children}
+    </section>
   );
 }
 

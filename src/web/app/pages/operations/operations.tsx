@@ -1,7 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { BrandCalendar } from '../../../../read/calendar.ts';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
-import { PageHead, Timestamp, WhenLoaded } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { Timestamp, WhenLoaded } from '../../components/parts.tsx';
 import { RunningSync } from '../../components/running-sync.tsx';
 import { SessionList } from '../../components/session-list.tsx';
 import { grouped, size } from '../../state/amounts.ts';

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { OperationsReport } from '../../../page-data/operations-report.ts';
 import type { Finding } from '../../../page-data/status-lines.ts';
 import { Age, Marked } from '../../components/marks.tsx';
-import { Facts } from '../../components/running-sync.tsx';
+import { Facts } from '../../components/parts.tsx';
 import { grouped } from '../../state/amounts.ts';
 
 const WORDS = { good: 'All well', busy: 'Working', attention: 'Attention', problem: 'Problem' } as const;

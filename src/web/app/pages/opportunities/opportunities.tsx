@@ -4,37 +4,24 @@ import { OPPORTUNITY_TITLES } from '../../../../metrics/explain/opportunity-kind
 import type { Opportunity } from '../../../../metrics/explain/opportunity.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Evidence } from '../../components/evidence.tsx';
-import { FilterBar, type FilterName } from '../../components/filter-bar.tsx';
+import type { FilterName } from '../../components/filter-bar.tsx';
 import { markColumn } from '../../components/mark-column.tsx';
-import { PageHead, WhenLoaded } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { WhenLoaded } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
-import { useResource } from '../../state/data.tsx';
-import { useScope } from '../../state/scope.tsx';
 import { textOf } from '../../state/table.ts';
+import { opportunityPath, useOpportunities } from './what-to-do.tsx';
 
 /** Most items: 50 of each kind. */
 const ITEMS_MAX = 200;
 /** Opportunities are about all responses of the days. */
 const WITHOUT: readonly FilterName[] = ['engine', 'topic', 'tag', 'branded', 'comparison'];
 
-/** The page of each kind of opportunity, and the parameter that selects the opportunity there. */
-const PAGES: Readonly<
-  Record<Opportunity['kind'], (id: string) => readonly [path: string, more: Record<string, string>]>
-> = {
-  source_gap: (id) => ['/sources', { domain: id }],
-  competitor_wins: (id) => [`/prompts/${id}`, {}],
-  forum_thread: () => ['/content', { view: 'forum' }],
-  page_cited_once: () => ['/sources', { view: 'pages' }],
-};
-
 const COLUMNS: readonly GivenColumn[] = [
   {
     name: 'name',
     label: 'Opportunity',
-    to: ({ kind, id }, { linkTo }) => {
-      const [path, more] = PAGES[kind as Opportunity['kind']](textOf(id));
-      return linkTo(path, {}, more);
-    },
+    to: ({ kind, id }, scope) => opportunityPath({ kind: kind as Opportunity['kind'], id: textOf(id) }, scope),
     below: ({ sentence, evidence }) => (
       <>
         {textOf(sentence)}
@@ -50,18 +37,11 @@ const FACETS = ['mark', 'kind'];
 
 /** What a brand can do to be mentioned more often, the greatest first. */
 export default function Opportunities(): JSX.Element {
-  const { brand, range } = useScope();
-  const isKnown = brand !== null && range !== null;
-  const loaded = useResource<{ readonly opportunities: readonly Opportunity[] }>(
-    isKnown ? '/data/opportunities' : null,
-    isKnown ? { brand: brand.id, from: range.from, to: range.to, limit: ITEMS_MAX } : {},
-  );
+  const loaded = useOpportunities(ITEMS_MAX);
   const rows = useMemo(() => (loaded.data?.opportunities ?? []).map((one) => ({ ...one })), [loaded.data]);
   return (
     <>
-      <PageHead title="Opportunities">
-        <FilterBar without={WITHOUT} />
-      </PageHead>
+      <PageHead title="Opportunities" filters={{ without: WITHOUT }} />
       <section class="card" aria-label="Opportunities">
         <WhenLoaded of={loaded}>
           {() => (

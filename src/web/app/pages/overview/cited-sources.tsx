@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import { TableBlock, type TableSpec } from '../../components/data-table.tsx';
+import { TableBlock } from '../../components/data-table.tsx';
 import { type GivenColumn, knownOwner } from '../../components/table-columns.tsx';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../../state/table.ts';
 
 const SHOWN_MAX = 10;
-const CITED: readonly GivenColumn[] = ['domain', 'owner', 'citations', { name: 'citation_share', label: 'Share' }];
+const CITED: readonly GivenColumn[] = ['domain', 'owner', 'citations', 'citation_share'];
 
 /** The most cited domains, and the share of citations by owner. */
 export function TopDomains(): JSX.Element {
@@ -45,14 +45,3 @@ export function TopDomains(): JSX.Element {
     />
   );
 }
-
-/** Domains that are cited for competitors and never for the brand. */
-export const TOP_GAPS: TableSpec = {
-  query: 'gap_domains',
-  request: { limit: SHOWN_MAX, open: true },
-  title: 'Gaps',
-  about: 'Domains cited by responses that mention a competitor, and by no response that mentions the brand.',
-  page: ({ linkTo }) => linkTo('/sources', {}, { view: 'gaps' }),
-  empty: 'No domain is cited for competitors only.',
-  columns: ['domain', 'owner', 'responses', { name: 'share', n: 'responses_of_all' }],
-};

@@ -1,20 +1,15 @@
 import type { JSX } from 'preact';
-import { DeclaredTable } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { measureOf } from '../../state/shown-measures.ts';
-import { NEWEST_ALERTS } from '../alerts/alert-table.ts';
 import { EngineTable } from '../competitors/engine-matrix.tsx';
-import { TOP_GAPS, TopDomains } from './cited-sources.tsx';
+import { WhatToDo } from '../opportunities/what-to-do.tsx';
+import { TopDomains } from './cited-sources.tsx';
 import { EntityVisibility } from './entity-visibility.tsx';
 import { Morning } from './morning.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 import { PromptMovers } from './prompt-movers.tsx';
 import { Ranking } from './ranking.tsx';
-
-/** Maximum number of gaps, so that the block is about as high as the one beside it. */
-const GAPS_MAX = 5;
 
 /** Rows of the table of engines. */
 const ROWS_MAX = 5;
@@ -24,9 +19,7 @@ export default function Overview(): JSX.Element {
   const { linkTo } = useScope();
   return (
     <>
-      <PageHead title="Overview">
-        <FilterBar />
-      </PageHead>
+      <PageHead title="Overview" filters={{}} />
       <Morning />
       <OverviewTiles />
       <div class="two">
@@ -39,11 +32,12 @@ export default function Overview(): JSX.Element {
           to={linkTo('/competitors')}
           rowsMax={ROWS_MAX}
         />
-        <DeclaredTable {...NEWEST_ALERTS} />
-        <PromptMovers />
-        <DeclaredTable {...TOP_GAPS} request={{ limit: GAPS_MAX, open: true }} />
+        <WhatToDo />
       </div>
-      <TopDomains />
+      <div class="grid">
+        <PromptMovers />
+        <TopDomains />
+      </div>
     </>
   );
 }

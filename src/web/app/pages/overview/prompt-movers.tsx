@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Frame } from '../../components/chart-frame.tsx';
 import { TableBlock } from '../../components/data-table.tsx';
-import { EmptyState } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
+import { plural } from '../../state/amounts.ts';
 import { useMetrics } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { numberOf, toRecords } from '../../state/table.ts';
+import { numberOf, type Row, toRecords } from '../../state/table.ts';
 
 const SHOWN_MAX = 10;
 const COLUMNS: readonly GivenColumn[] = [
@@ -18,36 +17,37 @@ const COLUMNS: readonly GivenColumn[] = [
 
 /** Prompts with significant changes of visibility, corrected for the number of prompts. */
 export function PromptMovers(): JSX.Element {
-  const { params, filters, linkTo, format } = useScope();
+  const { params, filters, linkTo } = useScope();
   const isCompared = filters.compareTo !== 'none';
   const data = useMetrics(
-    params === null
-      ? null
-      : { ...params, metrics: 'visibility', group_by: 'prompt', ...(isCompared ? { order: 'visibility_p' } : {}) },
+    params && {
+      ...params,
+      metrics: 'visibility',
+      group_by: 'prompt',
+      ...(isCompared ? { order: 'visibility_p' } : {}),
+    },
   );
+  const { rows: all = [], notCompared = null } = data.table ?? {};
   const moved = useMemo(() => {
-    const size = (row: Readonly<Record<string, unknown>>): number => Math.abs(numberOf(row['visibility_change']) ?? 0);
+    const size = (row: Row): number => Math.abs(numberOf(row['visibility_change']) ?? 0);
     const found = toRecords(data.table).filter((row) => row['visibility_significant'] === true);
     return found.sort((a, b) => size(b) - size(a));
   }, [data.table]);
-  const frame = {
-    title: 'Prompts that moved',
-    about: 'Only changes of visibility that chance does not explain, corrected for the number of prompts.',
-    data,
-    to: linkTo('/prompts'),
-    empty: 'No prompt has responses in this range.',
-  };
-  const all = `${format.value(data.table?.rows.length ?? 0, 'count')} prompts changed beyond chance.`;
   const rows = useMemo(() => moved.slice(0, SHOWN_MAX), [moved]);
-  if (isCompared && moved.length > 0)
-    return <TableBlock {...frame} rows={rows} columns={COLUMNS} sentence={`${moved.length} of ${all}`} />;
+  const changed = `of ${plural(all.length, 'prompt')} changed beyond chance.`;
+  const none = isCompared
+    ? (notCompared ?? `None ${changed} Longer ranges have larger samples.`)
+    : 'Choose a comparison in the filters to see changes.';
   return (
-    <Frame {...frame}>
-      <EmptyState>
-        {isCompared
-          ? `None of ${all} Longer ranges have larger samples.`
-          : 'Choose a comparison in the filters to see changes.'}
-      </EmptyState>
-    </Frame>
+    <TableBlock
+      title="Prompts that moved"
+      about="Only changes of visibility that chance does not explain, corrected for the number of prompts."
+      data={data}
+      to={linkTo('/prompts')}
+      empty={all.length === 0 ? 'No prompt has responses in this range.' : none}
+      rows={rows}
+      columns={COLUMNS}
+      sentence={`${moved.length} ${changed}`}
+    />
   );
 }

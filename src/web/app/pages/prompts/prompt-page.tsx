@@ -2,8 +2,9 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { DeclaredTable, type TableSpec } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { EmptyState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { namesOf } from '../../components/entity-list.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { NotFound, Timestamp } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
@@ -16,7 +17,6 @@ import { OverviewTiles } from '../overview/overview-tiles.tsx';
 import { responseColumns } from '../responses/response-columns.tsx';
 import { PromptEngines } from './prompt-history.tsx';
 import { PromptVersions } from './prompt-versions.tsx';
-import { namesOf } from './prompts-columns.tsx';
 
 /** The newest responses of the prompt. */
 const NEWEST = { compare_to: 'none', limit: 10 };
@@ -75,8 +75,8 @@ const FACTS: readonly GivenColumn[] = [
     name: 'responses',
     cell: ({ responses, first_at: first, last_at: last }, { format }) => (
       <>
-        <span data-value={numberOf(responses) ?? undefined}>{format.value(responses, 'count')}</span> on all days, from{' '}
-        {format.day(textOf(first).slice(0, 10))} to {format.day(textOf(last).slice(0, 10))}
+        <span data-value={numberOf(responses) ?? undefined}>{format.value(responses, 'count')}</span>
+        {first !== null && ` on all days, ${format.days(textOf(first).slice(0, 10), textOf(last).slice(0, 10))}`}
       </>
     ),
   },
@@ -94,13 +94,8 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
   const row = toRecords(data.table)[0] ?? null;
   const isUnknown = data.error?.code === 'invalid_parameter' || (data.table !== null && row === null);
   if (isUnknown) {
-    return (
-      <EmptyState>
-        <h1>Prompt not found</h1>
-        <p>No stored prompt has this id. It may belong to a brand that your key cannot read.</p>
-        <Link to={linkTo('/prompts')}>All prompts</Link>
-      </EmptyState>
-    );
+    const about = 'No stored prompt has this id. It may belong to a brand that your key cannot read.';
+    return <NotFound what="Prompt" about={about} to={linkTo('/prompts')} linkLabel="All prompts" />;
   }
   return (
     <>
@@ -112,9 +107,8 @@ export default function PromptPage({ params: { id = '' } }: PageProps): JSX.Elem
             {row !== null && <span class="tag">{textOf(row['state'])}</span>}
           </span>
         }
-      >
-        <FilterBar without={WITHOUT} />
-      </PageHead>
+        filters={{ without: WITHOUT }}
+      />
       <ScopeWith changes={{ prompt: id, topic: null, tag: null, branded: null }}>
         <OverviewTiles />
         <div class="grid">

@@ -1,19 +1,7 @@
-import { EntityDot } from '../../components/parts.tsx';
+import { EntityList, namesOf } from '../../components/entity-list.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import type { Option } from '../../state/scope.tsx';
 import { groupedBy, type Row, type Table, textOf, toRecords } from '../../state/table.ts';
-
-/** A competitor or a tag, and the responses of a prompt that mention it. */
-interface Named {
-  readonly id: string;
-  readonly name: string;
-  readonly responses?: number;
-}
-
-/** Returns a JSON column with a list of objects. */
-export function namesOf(value: unknown): readonly Named[] {
-  return Array.isArray(value) ? (value as readonly Named[]) : [];
-}
 
 /** Joins the list of prompts with their measures, overall and by engine. */
 export function promptRows(listed: Table | null, measured: Table | null, byEngine: Table | null): readonly Row[] {
@@ -81,15 +69,8 @@ export function hiddenColumns(engines: readonly Option[]): readonly GivenColumn[
       name: 'competitors',
       label: 'Top competitors',
       value: ({ competitors }) => namesOf(competitors)[0]?.name ?? null,
-      cell: ({ competitors }, { entityColour, format }) => (
-        <ul class="leaders">
-          {namesOf(competitors).map(({ id, name, responses }) => (
-            <li key={id} title={name}>
-              <EntityDot colour={entityColour(id)} />
-              <bdi>{name}</bdi> <span class="quiet">{format.value(responses, 'count')}</span>
-            </li>
-          ))}
-        </ul>
+      cell: ({ competitors }, { format }) => (
+        <EntityList entities={namesOf(competitors)} beside={({ responses }) => format.value(responses, 'count')} />
       ),
     },
     ...engines.map(({ id, label }) => ({

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { useMetrics, useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { COLUMNS, hiddenColumns, promptRows } from './prompts-columns.tsx';
@@ -31,9 +30,7 @@ export default function PromptsPage(): JSX.Element {
   };
   return (
     <>
-      <PageHead title="Prompts">
-        <FilterBar />
-      </PageHead>
+      <PageHead title="Prompts" filters={{}} />
       <TableBlock
         title="All prompts"
         about="Visibility is the share of a prompt’s responses that mention the brand. A change is beyond chance after correction for the number of prompts. The API reports no search volume; responses per day take its place."

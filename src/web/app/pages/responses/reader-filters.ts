@@ -20,12 +20,3 @@ export function readReader(search: URLSearchParams): ReaderFilters {
   if (text !== null) link[SEARCH] = text;
   return { params: { mentioned, search: text }, link };
 }
-
-/** Returns the query of an address with a parameter set or, if the value is null, without it. */
-export function writeReader(search: URLSearchParams, name: string, value: string | null): string {
-  const next = new URLSearchParams(search);
-  if (value === null) next.delete(name);
-  else next.set(name, value);
-  const text = next.toString();
-  return text === '' ? '' : `?${text}`;
-}

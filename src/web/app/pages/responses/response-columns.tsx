@@ -1,10 +1,7 @@
+import { EntityList, namesOf } from '../../components/entity-list.tsx';
 import { EntityDot, Timestamp } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { textOf } from '../../state/table.ts';
-import { namesOf } from '../prompts/prompts-columns.tsx';
-
-/** Competitors of a row; the others are counted. */
-const NAMES_MAX = 3;
 
 const OTHERS: readonly GivenColumn[] = [
   {
@@ -19,21 +16,7 @@ const OTHERS: readonly GivenColumn[] = [
   {
     name: 'competitors',
     value: ({ competitors }) => namesOf(competitors)[0]?.name ?? 'none',
-    cell: ({ competitors }, { entityColour }) => {
-      const names = namesOf(competitors);
-      return (
-        <ul class="leaders">
-          {names.slice(0, NAMES_MAX).map(({ id, name }, index) => (
-            <li key={index} title={name}>
-              <EntityDot colour={entityColour(id)} />
-              <bdi>{name}</bdi>
-            </li>
-          ))}
-          {names.length > NAMES_MAX && <li class="quiet">and {names.length - NAMES_MAX} more</li>}
-          {names.length === 0 && <li class="quiet">none</li>}
-        </ul>
-      );
-    },
+    cell: ({ competitors }) => <EntityList entities={namesOf(competitors)} />,
   },
   { name: 'citations', label: 'Cited pages' },
 ];

@@ -2,12 +2,13 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Frame } from '../../components/chart-frame.tsx';
 import { DeclaredTable } from '../../components/data-table.tsx';
-import { EmptyState, ErrorState, PageHead, Timestamp } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { ErrorState, NotFound, Timestamp } from '../../components/parts.tsx';
 import { RowFacts } from '../../components/row-facts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { listOf } from '../../components/version-list.tsx';
 import { useQuery } from '../../state/data.tsx';
-import { Link, type PageProps, useRoute } from '../../state/router.tsx';
+import { type PageProps, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 import { readReader } from './reader-filters.ts';
@@ -37,13 +38,8 @@ export default function ResponsePage({ params: { id = '' } }: PageProps): JSX.El
   const isUnknown =
     data.error?.code === 'invalid_parameter' || (data.table !== null && !data.isLoading && row === null);
   if (isUnknown) {
-    return (
-      <EmptyState>
-        <h1>Response not found</h1>
-        <p>No stored response has this id. It may belong to a brand that your key cannot read.</p>
-        <Link to={list}>All responses</Link>
-      </EmptyState>
-    );
+    const about = 'No stored response has this id. It may belong to a brand that your key cannot read.';
+    return <NotFound what="Response" about={about} to={list} linkLabel="All responses" />;
   }
   if (data.error !== null) return <ErrorState error={data.error} retry={data.retry} />;
   return (

@@ -1,14 +1,15 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { TableBlock } from '../../components/data-table.tsx';
-import { Choice, FilterBar } from '../../components/filter-bar.tsx';
-import { ErrorState, PageHead } from '../../components/parts.tsx';
+import { Choice } from '../../components/filter-bar.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { ErrorState } from '../../components/parts.tsx';
 import { useCursorPages } from '../../state/cursor-pages.ts';
 import { useQuery } from '../../state/data.tsx';
-import { useRoute } from '../../state/router.tsx';
+import { addressWith, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
-import { MENTIONED, readReader, SEARCH, writeReader } from './reader-filters.ts';
+import { MENTIONED, readReader, SEARCH } from './reader-filters.ts';
 import { responseColumns } from './response-columns.tsx';
 
 const WITHOUT = ['comparison'] as const;
@@ -22,7 +23,8 @@ const ignore = (): void => undefined;
 /** A reader of single responses: filters, text search, and all rows in pages. */
 export default function ResponsesPage(): JSX.Element {
   const { params, filters, format, linkTo } = useScope();
-  const { path, search, navigate } = useRoute();
+  const route = useRoute();
+  const { search } = route;
   const reader = readReader(search);
   const pages = useCursorPages(
     'response_list',
@@ -35,17 +37,17 @@ export default function ResponsesPage(): JSX.Element {
   );
   const count = format.value(pages.rows.length, 'count');
   const set = (name: string, value: string | null): void =>
-    navigate(`${path}${writeReader(search, name, value)}`, { replace: true });
+    route.navigate(addressWith(route, { [name]: value }), { replace: true });
   return (
     <>
-      <PageHead title="Responses">
-        <FilterBar
-          without={WITHOUT}
-          own={[reader.params.mentioned, filters.competitor, filters.prompt].filter((each) => each !== null).length}
-        >
-          <ReaderFields onMentioned={(value) => set(MENTIONED, value)} />
-        </FilterBar>
-      </PageHead>
+      <PageHead
+        title="Responses"
+        filters={{
+          without: WITHOUT,
+          own: [reader.params.mentioned, filters.competitor, filters.prompt].filter((each) => each !== null).length,
+          children: <ReaderFields onMentioned={(value) => set(MENTIONED, value)} />,
+        }}
+      />
       <TableBlock
         title="All responses"
         about="Responses of AI engines, newest first. The API reports mentions and citations, but not the text of a response."

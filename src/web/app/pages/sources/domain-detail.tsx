@@ -1,23 +1,22 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
 import { DeclaredTable } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
+import { DomainShare } from '../../components/domain-share.tsx';
 import { OwnerMark } from '../../components/owner-mark.tsx';
-import { PageHead } from '../../components/parts.tsx';
-import { SeriesFrame } from '../../components/series-frame.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { knownOwner } from '../../components/table-columns.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { pointOf } from '../../state/series.ts';
 import { textOf, toRecords } from '../../state/table.ts';
 import { PageTable } from './page-table.tsx';
 import { CITING_RESPONSES, DOMAIN_ENGINES } from './source-tables.ts';
 
 /** One domain: its history, its engines, its pages, and the responses that cite it. */
 export function DomainDetail({ domain }: { readonly domain: string }): JSX.Element {
-  const { linkTo, params } = useScope();
-  const [page] = toRecords(useQuery('cited_pages', params && { ...params, domain, limit: 1 }).table);
+  const { linkTo, brand } = useScope();
+  // The owner is the same in all views.
+  const ever = brand && { brand: brand.id, from: brand.firstDay, to: brand.lastDay, compare_to: 'none' };
+  const [page] = toRecords(useQuery('cited_pages', ever && { ...ever, domain, limit: 1 }).table);
   return (
     <>
       <PageHead
@@ -29,12 +28,11 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
             <OwnerMark domain={domain} owner={knownOwner(textOf(page?.['owner']))} />
           </span>
         }
-      >
-        <FilterBar without={['comparison']} />
-      </PageHead>
+        filters={{ without: ['comparison'] }}
+      />
       <div class="grid">
         <div class="pair">
-          <History domain={domain} />
+          <DomainShare title="Cited over time" domain={domain} />
           <DeclaredTable {...DOMAIN_ENGINES} request={{ domain, grain: 'range' }} />
         </div>
         <PageTable domain={domain} />
@@ -45,31 +43,5 @@ export function DomainDetail({ domain }: { readonly domain: string }): JSX.Eleme
         />
       </div>
     </>
-  );
-}
-
-function History({ domain }: { readonly domain: string }): JSX.Element {
-  const { params, grain } = useScope();
-  const data = useQuery('domain_history', params && { ...params, domain, grain });
-  const series = useMemo(
-    () => [
-      {
-        label: 'All engines',
-        colour: 0,
-        points: toRecords(data.table)
-          .filter(({ engine }) => engine === null)
-          .map((row) => pointOf(row, 'share', { n: 'responses_of_all' })),
-      },
-    ],
-    [data.table],
-  );
-  return (
-    <SeriesFrame
-      title="Cited over time"
-      about={`Share of the responses that cite the domain, per ${grain}, with its 95 % interval.`}
-      data={data}
-      unit="ratio"
-      series={series}
-    />
   );
 }

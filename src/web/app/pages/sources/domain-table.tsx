@@ -16,15 +16,9 @@ const COLUMNS: readonly GivenColumn[] = [
   },
   'citations',
   { name: 'citing_responses', label: 'Responses', about: 'Responses that cite the domain.' },
-  {
-    name: 'citation_share',
-    label: 'Share',
-    about: 'Citations of the domain as a share of all citations that name a domain.',
-  },
+  'citation_share',
   {
     name: 'citation_share_change',
-    label: 'Δ Share',
-    about: 'Change of the share against the comparison range; corrected for the number of rows.',
     isGood: ({ owner }) => (owner === 'owned' ? true : null),
   },
 ];

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { NO_HUE } from '../../charts/palette.ts';
 import { Frame } from '../../components/chart-frame.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
 import { EmptyState } from '../../components/parts.tsx';
@@ -7,14 +8,14 @@ import { useMetrics } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { textOf, toRecords } from '../../state/table.ts';
 
-/** Series colours of the kinds of owners; the brand's own domains have the brand's colour. */
+/** Series colours of the kinds of owners; the brand's own domains have the brand's colour, and unknown owners are grey. */
 const COLOURS: Readonly<Record<string, number>> = {
   owned: 0,
   competitor: 1,
   'third party': 5,
-  unknown: 3,
+  unknown: NO_HUE,
   forum: 2,
-  press: 4,
+  press: 3,
 };
 
 const colourOf = (owner: string | null): number => COLOURS[owner ?? ''] ?? 9;
@@ -28,7 +29,8 @@ export function OwnerShare(): JSX.Element {
     return (
       <Frame title="Citations by owner" data={owners}>
         <EmptyState>
-          No owner is known. Open a domain to set its owner: you, a competitor, a forum or the press.
+          It is not known whose the cited domains are. Set the owner of a domain on its page: you, a competitor, a forum
+          or the press.
         </EmptyState>
       </Frame>
     );

@@ -80,6 +80,7 @@ export const CITING_RESPONSES: TableSpec = {
   columns: [
     {
       name: 'prompt',
+      label: 'Response',
       to: (row, { linkTo }) => linkTo(`/responses/${textOf(row['response_id'])}`),
       below: (row, { engineLabel }) => engineLabel(textOf(row['engine'])),
     },

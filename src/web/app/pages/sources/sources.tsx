@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { DeclaredTable } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useRoute, useSearchParam } from '../../state/router.tsx';
 import { DomainDetail } from './domain-detail.tsx';
@@ -26,9 +25,7 @@ export default function Sources(): JSX.Element {
   if (domain !== null && domain !== '') return <DomainDetail domain={domain} />;
   return (
     <>
-      <PageHead title="Sources">
-        <FilterBar />
-      </PageHead>
+      <PageHead title="Sources" filters={{}} />
       <ViewTabs label="Views of the sources" path="/sources" views={VIEWS} current={view} />
       {view === 'domains' && (
         <div class="grid">

@@ -4,10 +4,9 @@ import type { ChartContext } from '../../charts/drawing.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Choice } from '../../components/filter-bar.tsx';
 import { EntityDot } from '../../components/parts.tsx';
-import { useRoute } from '../../state/router.tsx';
+import { addressWith, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import type { Table } from '../../state/table.ts';
-import { addressWith } from './page-address.ts';
 import {
   CHART_KINDS,
   type ChartKind,

@@ -3,14 +3,13 @@ import { useState } from 'preact/hooks';
 import { Timestamp } from '../../components/parts.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import type { ApiError } from '../../state/api.ts';
-import { useRoute } from '../../state/router.tsx';
+import { asApiError } from '../../state/data.tsx';
+import { addressWith, useRoute } from '../../state/router.tsx';
 import { saveFile, XLSX } from '../../state/save-file.ts';
 import { useScope } from '../../state/scope.tsx';
 import type { Table } from '../../state/table.ts';
 import { ChartView } from './chart-view.tsx';
-import { addressWith } from './page-address.ts';
 import { ResultTable } from './result-table.tsx';
-import { toApiError } from './use-sql.ts';
 
 export interface ResultViewProps {
   readonly table: Table;
@@ -73,7 +72,7 @@ function Downloads({ table, download }: ResultViewProps): JSX.Element {
     try {
       saveFile(await download(table.sql, accept), `query.${ending}`);
     } catch (thrown) {
-      setError(toApiError(thrown));
+      setError(asApiError(thrown));
     }
     setBusy(null);
   };

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SavedQuery } from '../../../page-data/sql-data.ts';
 import type { ApiError } from '../../state/api.ts';
+import { asApiError } from '../../state/data.tsx';
 import type { Saved } from './side/use-saved.ts';
-import { toApiError } from './use-sql.ts';
 
 /** The saved query in the editor. */
 export type OpenQuery = Pick<SavedQuery, 'name' | 'etag'> & { readonly sql: string };
@@ -33,7 +33,7 @@ export function SaveBar({ saved, open, text, onOpen, onLoad }: SaveBarProps): JS
     try {
       await work();
     } catch (thrown) {
-      setError(toApiError(thrown));
+      setError(asApiError(thrown));
     }
   };
   const write = async (etag: string | null): Promise<void> => {

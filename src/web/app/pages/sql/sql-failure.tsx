@@ -13,30 +13,21 @@ export interface SqlFailureProps {
 
 /** Why a query failed, and where. */
 export function SqlFailure({ error, place, onGo }: SqlFailureProps): JSX.Element {
-  if (error.code === 'query_canceled') {
-    return (
-      <section class="panel" aria-label="Error of the query">
-        <p role="alert">The query was canceled.</p>
-      </section>
-    );
-  }
-  if (!error.code.startsWith('sql_') && !error.code.startsWith('query_')) {
-    return (
-      <section class="panel" aria-label="Error of the query">
-        <ErrorState error={error} />
-      </section>
-    );
-  }
+  const isOfText = error.code.startsWith('sql_') || error.code.startsWith('query_');
   return (
     <section class="panel sql-failure" aria-label="Error of the query">
-      <p role="alert">
-        {place !== null && (
-          <b>
-            Line {place.line}, column {place.column}:{' '}
-          </b>
-        )}
-        {withoutQuote(error.message)}
-      </p>
+      {isOfText ? (
+        <p role="alert">
+          {place !== null && (
+            <b>
+              Line {place.line}, column {place.column}:{' '}
+            </b>
+          )}
+          {error.code === 'query_canceled' ? 'The query was canceled.' : withoutQuote(error.message)}
+        </p>
+      ) : (
+        <ErrorState error={error} />
+      )}
       {place !== null && (
         <button type="button" class="small" onClick={() => onGo(place.from)}>
           Go to the error

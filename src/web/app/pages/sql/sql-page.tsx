@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import '../../styles/sql.css';
 import type { SqlTable } from '../../../page-data/sql-data.ts';
-import { ErrorState, PageHead } from '../../components/parts.tsx';
+import '../../styles/sql.css';
+import { PageHead } from '../../components/page-head.tsx';
+import { ErrorState } from '../../components/parts.tsx';
 import type { Me } from '../../state/api.ts';
 import { useMe, useResource } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../state/api.ts';
-import { useApi } from '../../state/data.tsx';
+import type { ApiError } from '../../state/api.ts';
+import { asApiError, useApi } from '../../state/data.tsx';
 import type { Table } from '../../state/table.ts';
 
 /** State of the last query. */
@@ -58,7 +58,7 @@ export function useSql(): SqlRunner {
         return table;
       } catch (thrown) {
         if (isCurrent() && !leave.current.signal.aborted) {
-          setState((last) => ({ ...last, isRunning: false, error: toApiError(thrown) }));
+          setState((last) => ({ ...last, isRunning: false, error: asApiError(thrown) }));
         }
         return null;
       } finally {
@@ -75,15 +75,6 @@ export function useSql(): SqlRunner {
     [api],
   );
   return { ...state, run, cancel: stop, download };
-}
-
-/** Returns an error of a request as one that can be shown. */
-export function toApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof Error && thrown.name === 'AbortError') {
-    return new ApiError(0, 'query_canceled', 'The query was canceled.', null);
-  }
-  return new ApiError(0, 'invalid_response', thrown instanceof Error ? thrown.message : String(thrown), null);
 }
 
 // crypto.randomUUID needs HTTPS or the loopback.

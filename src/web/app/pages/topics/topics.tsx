@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useCallback, useMemo } from 'preact/hooks';
 import { DeclaredTable, type TableSpec } from '../../components/data-table.tsx';
-import { FilterBar } from '../../components/filter-bar.tsx';
 import { MeasureOverTime } from '../../components/measure-over-time.tsx';
-import { PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { listOf } from '../../components/version-list.tsx';
 import { useQuery } from '../../state/data.tsx';
@@ -39,9 +38,7 @@ export default function Topics(): JSX.Element {
   const grouping = GROUPINGS.find(({ id }) => id === view) as Grouping;
   return (
     <>
-      <PageHead title="Topics and tags">
-        <FilterBar />
-      </PageHead>
+      <PageHead title="Topics and tags" filters={{}} />
       <ViewTabs label="Groups of prompts" path="/topics" views={GROUPINGS} current={view} />
       <div class="grid">
         <GroupTable key={view} grouping={grouping} />

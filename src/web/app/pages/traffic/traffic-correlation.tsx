@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Frame } from '../../components/chart-frame.tsx';
 import { TableBlock } from '../../components/data-table.tsx';
-import { EmptyState } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
+import { NO_COLUMNS } from '../../components/table-view.ts';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { numberOf, textOf, toRecords } from '../../state/table.ts';
@@ -28,21 +27,20 @@ export function TrafficCorrelation(): JSX.Element {
   const { brand, format } = useScope();
   const data = useQuery('traffic_correlation', brand === null ? null : { brand: brand.id });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
-  const frame = {
-    title: 'Correlation of visibility and visits',
-    about:
-      'A correlation is not a cause: both may follow a season, a campaign or news. Over all stored complete weeks, independent of the filters. With four lags tested, one of them differs from 0 by chance more often than in a single test.',
-    data,
-    empty: 'There are no two complete weeks with responses and visits.',
-  };
   const weeks = Math.max(0, ...rows.map((row) => numberOf(row['weeks']) ?? 0));
-  if (rows.some((row) => textOf(row['correlation']) !== '')) return <TableBlock {...frame} columns={COLUMNS} />;
+  const isKnown = rows.some((row) => textOf(row['correlation']) !== '');
   return (
-    <Frame {...frame}>
-      <EmptyState>
-        Too few weeks: a correlation needs at least {WEEKS_LEAST} complete weeks with responses and visits, and there
-        are {format.value(weeks, 'count')}.
-      </EmptyState>
-    </Frame>
+    <TableBlock
+      title="Correlation of visibility and visits"
+      about="A correlation is not a cause: both may follow a season, a campaign or news. Over all stored complete weeks, independent of the filters. With four lags tested, one of them differs from 0 by chance more often than in a single test."
+      data={data}
+      rows={isKnown ? rows : NO_COLUMNS}
+      columns={COLUMNS}
+      empty={
+        weeks === 0
+          ? 'There are no two complete weeks with responses and visits.'
+          : `Too few weeks: a correlation needs at least ${WEEKS_LEAST} complete weeks with responses and visits, and there are ${format.value(weeks, 'count')}.`
+      }
+    />
   );
 }

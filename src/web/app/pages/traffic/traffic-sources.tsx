@@ -7,7 +7,7 @@ import { Mark } from '../../components/measured.tsx';
 import { SeriesFrame } from '../../components/series-frame.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { type LoadedTable, useQuery } from '../../state/data.tsx';
-import { useRoute } from '../../state/router.tsx';
+import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { seriesBy } from '../../state/series.ts';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
@@ -30,10 +30,8 @@ function colourOf(source: string): number {
 
 /** A measure of visits by source over time. */
 export function SourcesOverTime(): JSX.Element {
-  const { params, grain, linkTo } = useScope();
-  const { search, navigate } = useRoute();
-  const asked = search.get('measure') ?? '';
-  const measure = asked in MEASURES ? asked : 'sessions';
+  const { params, grain } = useScope();
+  const [measure, choose] = useSearchParam('measure', Object.keys(MEASURES));
   const data = useQuery('traffic_days', params && { ...params, grain });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
@@ -61,7 +59,7 @@ export function SourcesOverTime(): JSX.Element {
           label="Shown measure"
           value={measure}
           options={Object.entries(MEASURES).map(([id, name]) => ({ id, label: name }))}
-          onChoose={(chosen) => navigate(linkTo('/traffic', {}, { measure: chosen ?? 'sessions' }), { replace: true })}
+          onChoose={choose}
         />
       }
       title={`${label} by source`}

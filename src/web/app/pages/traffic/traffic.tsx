@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { EmptyState, PageHead } from '../../components/parts.tsx';
+import { PageHead } from '../../components/page-head.tsx';
+import { EmptyState } from '../../components/parts.tsx';
 import { useQuery } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
@@ -31,9 +31,8 @@ export default function Traffic(): JSX.Element {
               </>
             ),
           })}
-      >
-        <FilterBar />
-      </PageHead>
+        filters={{}}
+      />
       {isEmpty ? (
         <section class="panel" aria-label="Analytics property">
           <EmptyState>

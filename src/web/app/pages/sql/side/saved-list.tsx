@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SavedQuery } from '../../../../page-data/sql-data.ts';
-import { ErrorState, Timestamp } from '../../../components/parts.tsx';
-import { toApiError } from '../use-sql.ts';
+import { Timestamp, WhenLoaded } from '../../../components/parts.tsx';
+import { asApiError, useApi } from '../../../state/data.tsx';
 import type { Saved } from './use-saved.ts';
 
 export interface SavedListProps {
@@ -14,26 +14,29 @@ export interface SavedListProps {
 
 /** The saved queries, to open, rename and delete. */
 export function SavedList({ saved, onLoad, onMoved }: SavedListProps): JSX.Element {
-  const { list, error, reload } = saved;
-  if (error?.status === 403) {
+  if (saved.loaded.error?.status === 403) {
     return <p class="state">Saved queries may name any brand, so they need a key for all brands.</p>;
   }
-  if (error !== null) return <ErrorState error={error} retry={reload} />;
-  if (list === null) return <div class="skeleton" role="status" aria-label="Loading" />;
-  if (list.length === 0) {
-    return <p class="state">No saved queries yet. Enter a name below the editor and save the query.</p>;
-  }
   return (
-    <ul class="sql-list">
-      {list.map((query) => (
-        <SavedItem key={query.name} query={query} saved={saved} onLoad={onLoad} onMoved={onMoved} />
-      ))}
-    </ul>
+    <WhenLoaded of={saved.loaded}>
+      {({ queries }) =>
+        queries.length === 0 ? (
+          <p class="state">No saved queries yet. Enter a name below the editor and save the query.</p>
+        ) : (
+          <ul class="sql-list">
+            {queries.map((query) => (
+              <SavedItem key={query.name} query={query} saved={saved} onLoad={onLoad} onMoved={onMoved} />
+            ))}
+          </ul>
+        )
+      }
+    </WhenLoaded>
   );
 }
 
 function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonly query: SavedQuery }): JSX.Element {
   const { name, title, etag, changedAt } = query;
+  const api = useApi();
   const [mode, setMode] = useState<'shown' | 'renaming' | 'deleting'>('shown');
   const [to, setTo] = useState(name);
   const [failure, setFailure] = useState('');
@@ -43,8 +46,8 @@ function SavedItem({ query, saved, onLoad, onMoved }: SavedListProps & { readonl
       await work();
       setMode('shown');
     } catch (thrown) {
-      setFailure(toApiError(thrown).message);
-      saved.reload();
+      setFailure(asApiError(thrown).message);
+      api.changed();
     }
   };
   const rename = (event: Event): void => {

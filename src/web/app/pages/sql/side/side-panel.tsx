@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { Tabs } from '../../../components/tabs.tsx';
-import { useRoute } from '../../../state/router.tsx';
-import { addressWith } from '../page-address.ts';
+import { addressWith, useRoute } from '../../../state/router.tsx';
 import { HistoryList, type HistoryListProps } from './history-list.tsx';
 import type { PastQuery } from './query-history.ts';
 import { QuestionList, type QuestionListProps } from './question-list.tsx';
