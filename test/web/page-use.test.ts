@@ -46,8 +46,8 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     await page.goto(new URL('/sources', page.url()).href);
     await settled(page);
     const owner = page.locator('button.owner', { hasText: 'Owner?' }).first();
-    const name = (await owner.getAttribute('aria-label')) ?? '';
-    const named = page.getByRole('button', { name, exact: true });
+    const [name = ''] = /Owner of .*/.exec((await owner.textContent()) ?? '') ?? [];
+    const named = page.locator('button.owner', { hasText: name });
     await owner.click();
     await page.getByRole('button', { name: 'A forum' }).click();
     await named.filter({ hasText: 'forum' }).waitFor();

@@ -68,7 +68,7 @@ export function daysOf(series: readonly { readonly points: readonly { readonly d
 
 /** Returns the days with a label on an axis. They are counted from the last day, which readers look for. */
 export function tickDays(days: readonly string[], width: number): readonly string[] {
-  const most = Math.max(2, Math.min(8, Math.floor(width / 110)));
+  const most = Math.max(width < 150 ? 1 : 2, Math.min(8, Math.floor(width / 110)));
   const step = Math.max(1, Math.ceil(days.length / most));
   return days.filter((_, index) => (days.length - 1 - index) % step === 0);
 }

@@ -80,14 +80,14 @@ export function drawAxes(
   { add, ticks, bounds, x, y }: LinePlot,
   days: readonly string[],
   tickOf: (value: number) => string,
-  { theme, format, width }: ChartContext,
+  { theme, format }: ChartContext,
 ): void {
   const grid = add('g', { stroke: theme.line });
   for (const tick of ticks) {
     add('line', { x1: bounds.left, x2: bounds.right, y1: y(tick), y2: y(tick) }, undefined, grid);
     add('text', { x: bounds.left - 8, y: y(tick) + 4, 'text-anchor': 'end' }, tickOf(tick));
   }
-  for (const day of tickDays(days, width))
+  for (const day of tickDays(days, bounds.right))
     add('text', { x: x(day), y: bounds.bottom + 20, 'text-anchor': 'middle' }, format.shortDay(day));
 }
 

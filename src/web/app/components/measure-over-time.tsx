@@ -32,9 +32,7 @@ export interface MeasureOverTimeProps extends Pick<
 export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
   const { about, measure, unit, groupBy, idColumn, labelColumn, colourOf, linkOf, isStacked = false, ...frame } = props;
   const { params, grain } = useScope();
-  const data = useMetrics(
-    params === null ? null : { ...params, metrics: measure, group_by: groupBy, grain, compare_to: 'none' },
-  );
+  const data = useMetrics(params && { ...params, metrics: measure, group_by: groupBy, grain, compare_to: 'none' });
   const series = useMemo(
     () =>
       seriesBy(toRecords(data.table), idColumn, {

@@ -20,10 +20,15 @@ export function OwnerMark({ domain, owner }: OwnerMarkProps): JSX.Element | null
   const tag = owner === '' ? null : <Tag text={owner} />;
   if (marking === null || domain === '') return tag;
   const choices = [...Object.entries(OWNER_MARKS).map(([id, label]) => ({ id, label })), ...competitors];
-  const shown =
-    marking.failure === '' ? (tag ?? <span class="quiet">Owner?</span>) : <span role="alert">{marking.failure}</span>;
+  const shown = (
+    <>
+      {tag ?? <span class="quiet">Owner?</span>}
+      <span class="hidden-text"> Owner of {domain}</span>
+      {marking.failure !== '' && <span role="alert">{marking.failure}</span>}
+    </>
+  );
   return (
-    <Popup label={`Owner of ${domain}`} isUnnamed isLazy class="owner" panelClass="list" button={shown}>
+    <Popup label={`Owner of ${domain}`} isLazy class="owner" panelClass="list" button={shown}>
       {(close) => (
         <>
           {choices.map(({ id, label }) => (

@@ -61,7 +61,7 @@ export function SentimentOverTime(): JSX.Element {
 export function EngineVisibility(): JSX.Element {
   const { params, grain, linkTo } = useScope();
   const data = useMetrics(
-    params === null ? null : { ...params, metrics: 'visibility', group_by: 'engine', grain, compare_to: 'none' },
+    params && { ...params, metrics: 'visibility', group_by: 'engine', grain, compare_to: 'none' },
   );
   const events = useEvents();
   const series = useEngineSeries(data.table, 'visibility');

@@ -15,7 +15,7 @@ type ReportTable = TableSpec & { readonly query: string };
 /** A list of the report. Its query has the column `total`, the number of rows before its limit. */
 export function ReportList(list: ReportTable): JSX.Element {
   const { brand, format } = useScope();
-  const { table } = useQuery(list.query, brand === null ? null : { brand: brand.id });
+  const { table } = useQuery(list.query, brand && { brand: brand.id });
   const rows = toRecords(table);
   const all = numberOf(rows[0]?.['total']) ?? 0;
   const more = all > rows.length ? ` These are ${rows.length} of ${format.value(all, 'count')}.` : '';

@@ -168,7 +168,7 @@ export function ScopeWith({ changes, grain, children }: ScopeWithProps): JSX.Ele
     () => ({
       ...scope,
       grain: grain ?? scope.grain,
-      params: scope.params === null ? null : { ...scope.params, ...JSON.parse(key) },
+      params: scope.params && { ...scope.params, ...JSON.parse(key) },
     }),
     [scope, grain, key],
   );

@@ -19,7 +19,7 @@ const DAYS = 7;
 /** One alert: the report of the service, and the stored responses of these days. */
 export function AlertDetail({ id }: { readonly id: string }): JSX.Element {
   const { brand, linkTo } = useScope();
-  const data = useQuery('alert_detail', brand === null ? null : { brand: brand.id, alert: id });
+  const data = useQuery('alert_detail', brand && { brand: brand.id, alert: id });
   const row = useMemo(() => toRecords(data.table)[0] ?? null, [data.table]);
   const day = textOf(row?.['day']);
   const domain = textOf(row?.['domain']);

@@ -63,7 +63,7 @@ function CompetitorTiles({ id }: { readonly id: string }): JSX.Element {
   const { params } = useScope();
   const metrics = ENTITY_MEASURES.map(({ name }) => name).join();
   // The same request as the table of all competitors.
-  const data = useMetrics(params === null ? null : { ...params, metrics, group_by: 'entity' });
+  const data = useMetrics(params && { ...params, metrics, group_by: 'entity' });
   const row = useMemo(
     () => toRecords(data.table).find((each) => each['competitor_id'] === id) ?? null,
     [data.table, id],

@@ -25,7 +25,7 @@ const FACETS = ['winner'];
 /** The prompts by how much more often their responses mention a competitor than the brand. */
 export function CompetitorPrompts({ id, name }: { readonly id: string; readonly name: string }): JSX.Element {
   const { params, format } = useScope();
-  const data = useQuery('competitor_prompts', params === null ? null : { ...params, competitor_id: id });
+  const data = useQuery('competitor_prompts', params && { ...params, competitor_id: id });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const count = (winner: string): string =>
     format.value(rows.filter((row) => row['winner'] === winner).length, 'count');

@@ -17,7 +17,7 @@ const RATES: readonly GivenColumn[] = [
 /** Whether citing the pages of a competitor goes with mentioning it: two rows of a table of four counts. */
 export function CitedAndMentioned({ id }: { readonly id: string }): JSX.Element {
   const { params } = useScope();
-  const data = useQuery('mentioned_and_cited', params === null ? null : { ...params, competitor_id: id });
+  const data = useQuery('mentioned_and_cited', params && { ...params, competitor_id: id });
   const rows = useMemo(() => {
     const [row] = toRecords(data.table);
     const line = (responses: string, mentioned: string, not: string, name: string): Row => {

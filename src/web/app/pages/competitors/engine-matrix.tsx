@@ -31,7 +31,7 @@ export interface EngineTableProps extends Pick<TableBlockProps, 'title' | 'about
 export function EngineTable({ measure, rowsMax, ...frame }: EngineTableProps): JSX.Element {
   const { params, engineLabel } = useScope();
   const { name, unit, isHigherBetter } = measure;
-  const data = useMetrics(params === null ? null : { ...params, metrics: name, group_by: 'entity,engine' });
+  const data = useMetrics(params && { ...params, metrics: name, group_by: 'entity,engine' });
   const rows = useMemo(() => rowsOf(toRecords(data.table), measure), [data.table, measure]);
   const columns = useMemo<readonly GivenColumn[]>(() => {
     const slugs = new Set(toRecords(data.table).map((row) => textOf(row['engine'])));

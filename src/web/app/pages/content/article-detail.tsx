@@ -19,7 +19,7 @@ const DAYS = 28;
 /** One article: its states, its text and sources, and the visibility of its prompt before and after. */
 export function ArticleDetail({ id }: { readonly id: string }): JSX.Element {
   const { brand, linkTo } = useScope();
-  const data = useQuery('article_detail', brand === null ? null : { brand: brand.id, article: id });
+  const data = useQuery('article_detail', brand && { brand: brand.id, article: id });
   const row = useMemo(() => toRecords(data.table)[0] ?? null, [data.table]);
   const text = textOf(row?.['markdown']);
   return (

@@ -23,10 +23,8 @@ export default function Explain(): JSX.Element {
   const { compare_to: comparison, ...scope } = params ?? {};
   // A change has two periods.
   const comparedTo = comparison === 'year' ? 'year' : 'previous';
-  const loaded = useResource<ExplainedChange>(
-    params === null ? null : '/data/explain',
-    params === null ? {} : { ...scope, compare_to: comparedTo, metric: name },
-  );
+  const asked = { ...scope, compare_to: comparedTo, metric: name };
+  const loaded = useResource<ExplainedChange>(params && '/data/explain', asked);
   return (
     <>
       <PageHead title="Explain" filters={{}} />

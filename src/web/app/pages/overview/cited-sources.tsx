@@ -11,7 +11,7 @@ const CITED: readonly GivenColumn[] = ['domain', 'owner', 'citations', 'citation
 /** The most cited domains, and the share of citations by owner. */
 export function TopDomains(): JSX.Element {
   const { params, linkTo, format } = useScope();
-  const asked = params === null ? null : { ...params, compare_to: 'none' };
+  const asked = params && { ...params, compare_to: 'none' };
   const data = useMetrics(
     asked && {
       ...asked,

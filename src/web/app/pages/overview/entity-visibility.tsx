@@ -21,7 +21,7 @@ export function EntityVisibility(): JSX.Element {
   const isDaily = grain === 'day';
   const from = range === null ? '' : isDaily ? addDays(range.from, 1 - MEAN_DAYS) : range.from;
   const data = useMetrics(
-    params === null ? null : { ...params, from, metrics: 'visibility', group_by: 'entity', grain, compare_to: 'none' },
+    params && { ...params, from, metrics: 'visibility', group_by: 'entity', grain, compare_to: 'none' },
   );
   const events = useEvents();
   const series = useMemo(() => {

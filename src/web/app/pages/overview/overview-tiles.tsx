@@ -33,9 +33,9 @@ function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
   const { params, range, linkTo } = useScope();
   const note = useUpstreamNote(name);
   const metrics = (REQUESTS.find((names) => names.includes(name)) ?? [name]).join(',');
-  const totals = useMetrics(params === null ? null : { ...params, metrics });
+  const totals = useMetrics(params && { ...params, metrics });
   const grain = range === null ? 'day' : grainOf(range.from, range.to);
-  const history = useMetrics(params === null ? null : { ...params, metrics, grain, compare_to: 'none' });
+  const history = useMetrics(params && { ...params, metrics, grain, compare_to: 'none' });
   const row: Row | null = useMemo(() => toRecords(totals.table)[0] ?? null, [totals.table]);
   const points = useMemo(() => toRecords(history.table).map((period) => pointOf(period, name)), [history.table, name]);
   if (totals.error !== null) {

@@ -20,7 +20,7 @@ const COLUMNS: readonly GivenColumn[] = [
 /** The brand and its competitors by visibility. */
 export function Ranking(): JSX.Element {
   const { params, linkTo } = useScope();
-  const data = useMetrics(params === null ? null : { ...params, metrics: 'visibility', group_by: 'entity' });
+  const data = useMetrics(params && { ...params, metrics: 'visibility', group_by: 'entity' });
   const rows = useMemo<readonly Row[]>(() => {
     const share = (row: Row | undefined): number => numberOf(row?.['visibility']) ?? -1;
     const sorted = [...toRecords(data.table)].sort((a, b) => share(b) - share(a));

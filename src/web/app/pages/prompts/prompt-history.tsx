@@ -19,7 +19,7 @@ export function PromptEngines(): JSX.Element {
   const [{ name, title, about, unit, isHigherBetter }, tools] = useMeasureChoice(MEASURES);
   const grain = range !== null && daysBetween(range.from, range.to) > WEEKS_DAYS_MAX ? 'month' : 'week';
   const data = useMetrics(
-    params === null ? null : { ...params, metrics: NAMES.join(), group_by: 'engine', grain, compare_to: 'none' },
+    params && { ...params, metrics: NAMES.join(), group_by: 'engine', grain, compare_to: 'none' },
   );
   const series = useEngineSeries(data.table, name);
   return (

@@ -12,11 +12,9 @@ const FACETS = ['branded', 'state', 'topic'];
 export default function PromptsPage(): JSX.Element {
   const { params, engines } = useScope();
   const listed = useQuery('prompt_list', params);
-  const measured = useMetrics(
-    params === null ? null : { ...params, metrics: 'visibility,position,sentiment', group_by: 'prompt' },
-  );
+  const measured = useMetrics(params && { ...params, metrics: 'visibility,position,sentiment', group_by: 'prompt' });
   const byEngine = useMetrics(
-    params === null ? null : { ...params, metrics: 'visibility', group_by: ['prompt', 'engine'], compare_to: 'none' },
+    params && { ...params, metrics: 'visibility', group_by: ['prompt', 'engine'], compare_to: 'none' },
   );
   const rows = useMemo(
     () => promptRows(listed.table, measured.table, byEngine.table),

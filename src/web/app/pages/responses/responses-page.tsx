@@ -28,7 +28,7 @@ export default function ResponsesPage(): JSX.Element {
   const reader = readReader(search);
   const pages = useCursorPages(
     'response_list',
-    params === null ? null : { ...params, ...reader.params, compare_to: 'none', limit: PAGE_ROWS },
+    params && { ...params, ...reader.params, compare_to: 'none', limit: PAGE_ROWS },
     PAGE_ROWS,
   );
   const columns = useMemo(

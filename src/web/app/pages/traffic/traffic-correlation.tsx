@@ -25,7 +25,7 @@ const COLUMNS: readonly GivenColumn[] = [
 /** Correlation of weekly visibility and visits of all stored weeks, with its interval. */
 export function TrafficCorrelation(): JSX.Element {
   const { brand, format } = useScope();
-  const data = useQuery('traffic_correlation', brand === null ? null : { brand: brand.id });
+  const data = useQuery('traffic_correlation', brand && { brand: brand.id });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const weeks = Math.max(0, ...rows.map((row) => numberOf(row['weeks']) ?? 0));
   const isKnown = rows.some((row) => textOf(row['correlation']) !== '');
