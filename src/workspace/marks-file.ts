@@ -42,12 +42,17 @@ export function readMarks(folder: string): readonly Mark[] {
   return readPrivateFile(markFile(folder))?.marks ?? [];
 }
 
+/** True if the marks of readers are in the folder; with a home, they may be on another machine. */
+export function hasMarks(folder: string): boolean {
+  return existsSync(layoutOf(folder).marks);
+}
+
 /**
- * Adds a mark to the history of a workspace.
+ * Adds a mark to the history of a workspace. A new file begins with the marks in `stored`.
  *
  * @throws SightlineError `invalid_parameter` for an invalid mark, or if the workspace has too many
  */
-export async function addMark(folder: string, given: object): Promise<Mark> {
+export async function addMark(folder: string, given: object, stored: readonly Mark[] = []): Promise<Mark> {
   const parsed = mark.safeParse(given);
   if (!parsed.success) {
     const [issue] = parsed.error.issues as [z.core.$ZodIssue];
@@ -63,7 +68,7 @@ export async function addMark(folder: string, given: object): Promise<Mark> {
   if (added.kind !== 'domain' && added.value !== null && !states.includes(added.value)) {
     throw invalid(`value is ${JSON.stringify(added.value)}; allowed: ${states.join(', ')}, null`);
   }
-  return changePrivateFile(markFile(folder), ({ version, marks }) => {
+  return changePrivateFile(markFile(folder, stored), ({ version, marks }) => {
     if (marks.length >= MARKS_MAX) {
       const file = quotedArgument(layoutOf(folder).marks);
       throw invalid(
@@ -96,7 +101,7 @@ export function currentMarks({
 // A damaged file stops no sync and no reader: the stored marks stay, and the next mark reports it.
 function knownMarks(folder: string): readonly Mark[] | null {
   try {
-    return existsSync(layoutOf(folder).marks) ? readMarks(folder) : null;
+    return hasMarks(folder) ? readMarks(folder) : null;
   } catch {
     return null;
   }
@@ -114,14 +119,14 @@ export function liveMarks(config: Pick<WorkspaceConfig, 'folder' | 'domains'>): 
   };
 }
 
-function markFile(folder: string): PrivateFile<z.infer<typeof fileSchema>> {
+function markFile(folder: string, stored: readonly Mark[] = []): PrivateFile<z.infer<typeof fileSchema>> {
   const path = layoutOf(folder).marks;
   const file = quotedArgument(path);
   return {
     path,
     schema: fileSchema,
     work: 'is changing the marks',
-    create: () => ({ version: 1, marks: [] }),
+    create: () => ({ version: 1, marks: [...stored] }),
     advice: `run \`mv ${file} ${file}.damaged\``,
   };
 }

@@ -3,7 +3,7 @@ import { SightlineError } from '../../base/errors.ts';
 import { OWNER_MARKS } from '../../metrics/explain/mark-kinds.ts';
 import type { Service } from '../../read/service.ts';
 import type { Replica } from '../../warehouse/replica.ts';
-import { addMark, type Mark, readMarks } from '../../workspace/marks-file.ts';
+import { addMark, hasMarks, type Mark, readMarks } from '../../workspace/marks-file.ts';
 import { type Access, checkRights } from '../auth/access.ts';
 import { sendJson, sendValue } from '../http/content/send.ts';
 import { typedJsonOf } from '../http/json-body.ts';
@@ -42,11 +42,19 @@ export function createMarkRoutes({ folder, service, clock }: MarkParts): Route[]
     if (kind === 'domain') await checkOwner(replica.replica, brandId, value);
     const at = new Date(clock.now()).toISOString();
     const by = request.visit.access?.key?.name ?? null;
-    return sendJson(request, reply, await addMark(folder, { ...given, at, by }));
+    const stored = hasMarks(folder) ? [] : await storedMarks(replica.replica, at);
+    return sendJson(request, reply, await addMark(folder, { ...given, at, by }, stored));
   };
   const handler: Handler = (request, reply) => (request.method === 'POST' ? add : list)(request, reply);
   const route = pageRoute(DATA_PATHS.marks, handler, { methods: [...READ, 'POST'] });
   return [{ ...route, bodyBytesMax: BODY_BYTES_MAX }];
+}
+
+// The marks that the replica was published with.
+async function storedMarks(replica: Replica, at: string): Promise<Mark[]> {
+  const sql = 'SELECT CAST(brand_id AS VARCHAR), kind, id, value FROM mart.marks WHERE NOT is_setting';
+  const rows = await replica.work((query) => query(sql));
+  return rows.map(([brandId, kind, id, value]) => ({ brandId, kind, id, value, at, by: null }) as Mark);
 }
 
 /** Rejects what is not the id of a current brand. */

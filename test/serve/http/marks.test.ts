@@ -92,6 +92,15 @@ test('a mark changes the owner of a domain at once, stays in the history, and is
   expect(await ownerNow()).toBe('owned');
   const settings = await replica.work((query) => query('SELECT DISTINCT id, value FROM mart.marks WHERE is_setting'));
   expect(settings).toEqual([['from-the-setting.example', 'press']]);
+  // The first mark on such a machine does not hide the stored ones.
+  const other = { brandId, kind: 'domain', id: 'other.example', value: 'press' };
+  expect((await ask('/marks', 'editor', other)).status).toBe(200);
+  expect(await ownerNow()).toBe('owned');
+  const kept = (await (await ask('/marks', 'reader')).json()) as { marks: readonly Mark[] };
+  expect(kept.marks).toMatchObject([
+    { id, value: 'ours', by: null },
+    { ...other, by: 'Ann' },
+  ]);
 });
 
 test('an opportunity that is done is not counted in the brief, until the mark is taken back', async () => {
