@@ -64,7 +64,7 @@ test('unknown values are not reported as zero', () => {
       .map(([engine]) => engine)
       .sort(),
   ).toEqual(['one', 'unknown']);
-  expect(report?.block('Citations by owner')).toContain('No owner is known');
+  expect(report?.block('Citations by owner')).toContain('It is not known whose the cited domains are');
 });
 
 test('names and titles of upstream are text, and only addresses of the web are links', () => {
