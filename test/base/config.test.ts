@@ -222,12 +222,13 @@ test.each(['sk_other', 'gsk_', `${KEY} x`, `"${KEY}"`, `${KEY}\u00e9`, `Bearer $
   },
 );
 
-test('an API key that was pasted into another setting is not shown in the error', async () => {
+test('a key or a URL with a password that was pasted into another setting is not shown in the error', async () => {
   const secret = 'gsk_abcdefghijklmnop';
   const given: Given[] = [
     { environment: { SIGHTLINE_BASE_URL: secret } },
     { environment: { SIGHTLINE_BASE_URL: `ftp://x/?${secret}` } },
     { environment: { SIGHTLINE_CONNECTIONS: secret } },
+    { environment: { SIGHTLINE_CLOCK: 'postgres://user:abcdefgh@db.example.com/x' } },
     { file: { compression: secret } },
     { file: { [secret]: 1 } },
     { file: { workspaces: { acme: { baseUrl: BASE_URL, apiKeyVariable: secret } } } },

@@ -24,7 +24,7 @@ import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './noti
 import { type OAuthSettings, readOAuth } from './oauth-settings.ts';
 import { type PublishTarget, readPublish } from './publish-settings.ts';
 import { type RunnerSettings, readRunnerSettings } from './runner-settings.ts';
-import { allowedOf, isWrapper, noteOf } from './setting-schema.ts';
+import { allowedOf, describeIssue, isWrapper, noteOf } from './setting-schema.ts';
 import { checkWorkspaceName, findWorkspace, standardWorkspace } from './workspace-names.ts';
 
 type SettingGroup = Readonly<Record<string, z.ZodType>>;
@@ -222,8 +222,9 @@ function readSetting<Value>(
   const text = variable === undefined ? undefined : nonEmpty(environment[variable]);
   if (variable === undefined || text === undefined) return (given ?? preset) as NonNullable<Value>;
   const parsed = schema.safeParse(fromText(schema, text));
-  if (!parsed.success) throw invalid(variable, text, allowedOf(schema));
-  return parsed.data as NonNullable<Value>;
+  if (parsed.success) return parsed.data as NonNullable<Value>;
+  const [issue] = parsed.error.issues as [z.core.$ZodIssue];
+  throw new SightlineError('config_invalid', describeIssue(schema, issue, text, variable));
 }
 
 // `Number()` is too lenient: `Number(' ') === 0`.
