@@ -128,7 +128,7 @@ async function compareRows(
     `CREATE OR REPLACE TEMP TABLE changes AS
      SELECT coalesce(h._key, t._key) AS _key, h._hash AS _hash, h._row AS _row, t._key IS NOT NULL AS is_there
      FROM temp.here h FULL JOIN temp.there t ON h._key = t._key
-     WHERE h._hash IS DISTINCT FROM t._hash OR ${isRewritten}`,
+     WHERE h._key IS NULL OR h._hash IS DISTINCT FROM t._hash OR ${isRewritten}`,
   );
   const [counts] = await session.query(
     `SELECT (SELECT count(*) FROM temp.there), count(*) - count(DISTINCT _key),
