@@ -32,7 +32,8 @@ export interface PageWriterParts extends CloseParts {
 
 /**
  * Writes pages within a transaction: rows, quarantine, raw positions, drift, checkpoints or the ends of slices, and requests. The result is
- * that of writing one page after the other.
+ * that of writing one page after the other, but a row that moved from the days of one page to those of a later one is only updated, not
+ * deleted and restored. No two pages belong to the same slice, because a slice waits for each of its pages.
  * @throws LossError if a page lacks most nested rows of its stored rows and its `guard` is set
  */
 export async function writePages(
