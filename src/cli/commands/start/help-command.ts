@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { chooseName } from '../../../base/choose-name.ts';
 import { EXIT, errorTable, SightlineError } from '../../../base/errors.ts';
 import { printData } from '../../output/output.ts';
+import { wrapped } from '../../output/text-table.ts';
 import { defineCommand } from '../../program/define-command.ts';
 import { argument, flag } from '../../program/option-kinds.ts';
 
@@ -25,7 +26,7 @@ export const help = defineCommand({
     }
     if (errors || settings) {
       const { settingList } = await import('../../../base/config/setting-list.ts');
-      printData(errors ? errorList() : settingList());
+      printData(toLines(errors ? errorList() : settingList()));
       return EXIT.done;
     }
     let command: Command = await programFor(words);
@@ -41,6 +42,12 @@ export const help = defineCommand({
     return EXIT.done;
   },
 });
+
+// Descriptions are indented, and broken at the width of the terminal.
+function toLines(text: string): string {
+  const lines = text.split('\n');
+  return lines.map((line) => (line.startsWith('    ') ? wrapped(line.slice(4), '    ') : line)).join('\n');
+}
 
 async function schemaText(command: Command, path: string): Promise<string> {
   if (command.commands.length > 0) {
