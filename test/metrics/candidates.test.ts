@@ -65,6 +65,27 @@ describe('the worths of labels', () => {
     ).toEqual({ great: 3, good: 2, 'so-so': 1, poor: 0 });
   });
 
+  test.each([
+    [0, 'down'],
+    [1, 'down'],
+    [0, 'half-away'],
+    [1, 'half-away'],
+  ] as const)(
+    'give the same means if they are as small as the last of %i decimals, with the mode %s',
+    (decimals, mode) => {
+      // Most means are 0, and few rows have one label.
+      const times = fc.integer({ min: 1, max: 60 });
+      const mixed = fc.sample(fc.tuple(times, times), { numRuns: 150, seed: 8 });
+      const sampled = [...mixed, [5, 0], [3, 0], [0, 4], [0, 2]];
+      const small = 10 ** -decimals;
+      const rows = rowsOf(sampled, [small, -small], { decimals, mode });
+      const { good = null, bad = null } = worthsOf(['good', 'bad'], rows) ?? {};
+      // Other worths may give the same with another mode.
+      const modes = ['down', 'half-away'] as const;
+      expect(modes.map((one) => rowsOf(sampled, [good, bad], { decimals, mode: one }))).toContainEqual(rows);
+    },
+  );
+
   test('leave out a label that is excluded from the mean', () => {
     const sampled = fc.sample(times, { numRuns: 300, seed: 5 });
     const rows = rowsOf(sampled, [3, 2, 1, 0, null], { decimals: 2, mode: 'half-away' });

@@ -46,7 +46,8 @@ export function chooseWorths(labels: readonly string[], rows: readonly LabelRow[
   return null;
 }
 
-// Finds the worths by least squares, and then the coarsest step with which most rows are explained, rounded or cut off.
+// Finds the worths by least squares, and then the coarsest step with which most rows are explained, rounded or cut off. Worths as small as
+// the last digit are those of rows with one label.
 function fitWorths(included: readonly string[], labels: readonly string[], all: readonly LabelRow[]): Worths | null {
   const rows = all.flatMap(({ shares, reported }) => {
     const own = included.map((label) => shares[labels.indexOf(label)] ?? 0);
@@ -57,18 +58,22 @@ function fitWorths(included: readonly string[], labels: readonly string[], all: 
   const half = decimals.includes(null) ? 0 : 0.5 / 10 ** Math.max(...decimals.map(Number));
   // As many worths as rows explain any rows.
   if (rows.length < ROWS_LEAST + included.length) return null;
+  const alone = included.map((_, at) => rows.find(({ shares }) => (shares[at] ?? 0) > 1 - NEAR)?.reported);
   let best: { readonly worths: readonly number[]; readonly explained: number } | null = null;
   for (const cut of [0, half]) {
     const middles = rows.map(({ shares, reported }) => ({ shares, reported: reported + Math.sign(reported) * cut }));
     const exact = leastSquares(middles, included.length);
-    for (const step of exact === null ? [] : STEPS) {
-      // Divides by an integer, so that 0.1 is exactly the literal 0.1.
-      const worths = (exact ?? []).map((worth) => Math.round(worth / step) / Math.round(1 / step) + 0);
+    // Divides by an integer, so that 0.1 is exactly the literal 0.1.
+    const rounded = STEPS.map((step) => exact?.map((worth) => Math.round(worth / step) / Math.round(1 / step) + 0));
+    for (const worths of [...rounded, alone]) {
+      if (worths === undefined || worths.includes(undefined)) continue;
       const explained = middles.filter(({ shares, reported }) => {
         const mean = shares.reduce((sum, share, index) => sum + share * (worths[index] ?? 0), 0);
-        return Math.abs(mean - reported) <= half + NEAR * Math.max(1, Math.abs(reported));
+        // Cut off, a mean of either sign is 0.
+        const width = reported === 0 ? half + cut : half;
+        return Math.abs(mean - reported) <= width + NEAR * Math.max(1, Math.abs(reported));
       }).length;
-      if (explained > (best?.explained ?? 0)) best = { worths, explained };
+      if (explained > (best?.explained ?? 0)) best = { worths: worths as readonly number[], explained };
     }
   }
   if (best === null || best.explained < AGREEING_LEAST * rows.length) return null;
