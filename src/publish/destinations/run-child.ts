@@ -68,8 +68,10 @@ function runChild<T>(request: LoadRequest | HomeRequest, signal: AbortSignal, ha
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   return new Promise((resolve, reject) => {
+    let stopped: unknown = null;
+    // The process may hold the lock of a file until it has ended.
     const stop = (reason: unknown): void => {
-      reject(reason);
+      stopped = reason;
       child.kill('SIGKILL');
     };
     const onAbort = (): void => stop(signal.reason);
@@ -94,12 +96,8 @@ function runChild<T>(request: LoadRequest | HomeRequest, signal: AbortSignal, ha
     child.on('exit', (code, killed) => {
       clearTimeout(limit);
       signal.removeEventListener('abort', onAbort);
-      reject(
-        new SightlineError(
-          'destination_failed',
-          `the process that works on the destination ended with ${killed ?? code}`,
-        ),
-      );
+      const ended = `the process that works on the destination ended with ${killed ?? code}`;
+      reject(stopped ?? new SightlineError('destination_failed', ended));
     });
     child.send(request, (error) => {
       if (error !== null) reject(error);
