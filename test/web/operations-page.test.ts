@@ -11,7 +11,7 @@ import { expectUsable, openPage } from './open-page.ts';
 
 describeWith(noBrowser)('the operations page', () => {
   test('shows a sync, the state of the workspace and its sessions, and recovers from a lost connection', async () => {
-    const workspace = await openCli({ brands: 1, prompts: 2, days: 4, latencyMs: 100 });
+    const workspace = await openCli({ brands: 1, prompts: 2, days: 4, latencyMs: 400 });
     const destinations = { team: { kind: 'duckdb', path: 'team.duckdb' } };
     await writeFile(join(workspace.folder, 'sightline.config.json'), JSON.stringify({ destinations }));
     const key = (await workspace.run('keys', 'create', 'page')).stdout.trim();

@@ -10,6 +10,8 @@ const KEPT = ['1280 light', '375 dark'];
 /** How often, and at which interval, bodies are searched for a number. */
 const BODY_TRIES = 50;
 const BODY_WAIT_MS = 100;
+/** How long a body is awaited. That of an aborted request may never be reported. */
+const BODY_LIMIT_MS = 30_000;
 
 export interface ShownExample {
   /** Begins with a slash. */
@@ -82,7 +84,9 @@ function watch(page: Page, origin: string): { trouble: string[]; bodies: Promise
   });
   page.on('response', (response) => {
     if (response.status() >= 400) trouble.push(`status ${response.status()}: ${response.url()}`);
-    if (/\/data\/(queries|metrics)/.test(response.url())) bodies.push(response.json().then(numbersIn, () => []));
+    if (!/\/data\/(queries|metrics)/.test(response.url())) return;
+    const numbers = response.json().then(numbersIn, () => []);
+    bodies.push(Promise.race([numbers, setTimeout<number[]>(BODY_LIMIT_MS, [], { ref: false })]));
   });
   return { trouble, bodies };
 }
