@@ -28,7 +28,7 @@ export const errorTable = {
     exit: EXIT.usage,
     about:
       'A setting from the environment, `.env` or `sightline.config.json` is missing or has a value that is not allowed.',
-    hint: 'Correct the setting that the message names.',
+    hint: 'Correct the setting that the message names. `sightline help --settings` lists all settings.',
   },
   unreachable: {
     exit: EXIT.failed,

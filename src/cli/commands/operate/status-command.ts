@@ -117,19 +117,8 @@ function describeData(
   { unconfirmedText, CONFIRM_HINT }: UnconfirmedTexts,
   add: (label: string, text: string) => void,
 ): void {
-  const {
-    lastRun,
-    resources,
-    brands,
-    quarantined,
-    drift,
-    unlearned,
-    key,
-    differing,
-    unconfirmedDeletions,
-    backfill,
-    comparison,
-  } = data;
+  const { lastRun, brands, quarantined, drift, unlearned, key, differing, unconfirmedDeletions, backfill, comparison } =
+    data;
   if (lastRun === null) add('last run', 'none');
   else {
     const took = lastRun.durationMs === null ? '' : ` in ${duration(lastRun.durationMs)}`;
@@ -141,7 +130,7 @@ function describeData(
   }
   add('key', describeKey(key));
   const names = new Map(brands.map(({ brandId, name }) => [brandId, name ?? brandId]));
-  describeFreshness(resources, names, add);
+  describeFreshness(data, names, add);
   for (const { resource, days, requestsPerSync } of backfill) {
     const pace = `at most ${plural(requestsPerSync, 'request')} per sync`;
     add('backfill', `${resource}: totals of ${plural(days, 'older day')} unknown; filled in the background, ${pace}`);
@@ -180,16 +169,17 @@ function describeData(
 
 type Resource = WarehouseStatus['resources'][number];
 
-// Resources that were read completely within a day of the newest are one line.
+// Resources that were read completely for every brand within a day of the newest are one line.
 function describeFreshness(
-  resources: readonly Resource[],
+  { resources, freshness }: Pick<WarehouseStatus, 'resources' | 'freshness'>,
   names: ReadonlyMap<string, string>,
   add: (label: string, text: string) => void,
 ): void {
   const times = resources.flatMap(({ readAt }) => (readAt === null ? [] : [readAt])).sort();
   const since = Date.parse(times.at(-1) ?? '') - DAY_MS;
-  const isFresh = ({ readAt, unfinished, gapBrands }: Resource): boolean =>
-    readAt !== null && Date.parse(readAt) > since && unfinished === 0 && gapBrands.length === 0;
+  const unread = (name: string): number => freshness.neverRead.filter(({ resource }) => resource === name).length;
+  const isFresh = ({ resource, readAt, unfinished, gapBrands }: Resource): boolean =>
+    readAt !== null && Date.parse(readAt) > since && unread(resource) + unfinished === 0 && gapBrands.length === 0;
   const fresh = resources.filter(isFresh);
   if (fresh.length > 0) {
     const first = fresh.map(({ readAt }) => readAt).sort()[0] ?? null;
@@ -199,7 +189,11 @@ function describeFreshness(
   const width = Math.max(...others.map(({ resource }) => resource.length));
   for (const { resource, readAt, gaps, gapBrands, unfinished } of others) {
     const begun = unfinished === 0 ? '' : `, ${plural(unfinished, 'slice')} not finished`;
-    add('resource', `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${begun}`);
+    const lacking = readAt === null || unread(resource) === 0 ? '' : `, never for ${plural(unread(resource), 'brand')}`;
+    add(
+      'resource',
+      `${resource.padEnd(width)}  ${readAt === null ? 'never read' : toMinute(readAt)}${lacking}${begun}`,
+    );
     for (const { brandId, days } of gapBrands.slice(0, SHOWN_MAX)) {
       const own = gaps.filter((gap) => gap.brandId === brandId).slice(0, SHOWN_MAX);
       const listed = own.length === 0 ? '' : `: ${own.map(toRange).join(', ')}`;
