@@ -20,7 +20,7 @@ const ROWS_MAX = 1_000;
 const STEPS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
 const NEAR = 1e-9;
 
-/** Returns the worths of labels that upstream's mean sentiments suggest, and those used so far. */
+/** Returns the worths used so far, and those that explain upstream's mean sentiments if there are any. */
 export async function findWorths(point: CalibrationPoint, context: PointContext): Promise<Worths[]> {
   const { labels: used } = context.conventions;
   const labels = [...context.labels.filter((label) => label !== UNLABELLED), UNLABELLED];
@@ -46,8 +46,8 @@ export function chooseWorths(labels: readonly string[], rows: readonly LabelRow[
   return null;
 }
 
-// Finds the worths by least squares, and then the coarsest step with which most rows are explained, rounded or cut off. Worths as small as
-// the last digit are those of rows with one label.
+// Finds the worths by least squares, and rounds them to the coarsest step that explains most rows, whether upstream rounds or truncates
+// means. Least squares are too inexact for worths as small as the last digit, so means of rows with a single label are tried too.
 function fitWorths(included: readonly string[], labels: readonly string[], all: readonly LabelRow[]): Worths | null {
   const rows = all.flatMap(({ shares, reported }) => {
     const own = included.map((label) => shares[labels.indexOf(label)] ?? 0);
@@ -58,22 +58,24 @@ function fitWorths(included: readonly string[], labels: readonly string[], all: 
   const half = decimals.includes(null) ? 0 : 0.5 / 10 ** Math.max(...decimals.map(Number));
   // As many worths as rows explain any rows.
   if (rows.length < ROWS_LEAST + included.length) return null;
-  const alone = included.map((_, at) => rows.find(({ shares }) => (shares[at] ?? 0) > 1 - NEAR)?.reported);
+  const alone = included.flatMap((_, at) => rows.find(({ shares }) => (shares[at] ?? 0) > 1 - NEAR)?.reported ?? []);
   let best: { readonly worths: readonly number[]; readonly explained: number } | null = null;
   for (const cut of [0, half]) {
     const middles = rows.map(({ shares, reported }) => ({ shares, reported: reported + Math.sign(reported) * cut }));
     const exact = leastSquares(middles, included.length);
     // Divides by an integer, so that 0.1 is exactly the literal 0.1.
-    const rounded = STEPS.map((step) => exact?.map((worth) => Math.round(worth / step) / Math.round(1 / step) + 0));
-    for (const worths of [...rounded, alone]) {
-      if (worths === undefined || worths.includes(undefined)) continue;
+    const rounded =
+      exact === null
+        ? []
+        : STEPS.map((step) => exact.map((worth) => Math.round(worth / step) / Math.round(1 / step) + 0));
+    for (const worths of alone.length === included.length ? [...rounded, alone] : rounded) {
       const explained = middles.filter(({ shares, reported }) => {
         const mean = shares.reduce((sum, share, index) => sum + share * (worths[index] ?? 0), 0);
-        // Cut off, a mean of either sign is 0.
+        // A truncated mean of 0 can have either sign.
         const width = reported === 0 ? half + cut : half;
         return Math.abs(mean - reported) <= width + NEAR * Math.max(1, Math.abs(reported));
       }).length;
-      if (explained > (best?.explained ?? 0)) best = { worths: worths as readonly number[], explained };
+      if (explained > (best?.explained ?? 0)) best = { worths, explained };
     }
   }
   if (best === null || best.explained < AGREEING_LEAST * rows.length) return null;
@@ -103,7 +105,7 @@ function leastSquares(rows: readonly LabelRow[], size: number): number[] | null 
   return matrix.map((line) => line[size] ?? 0);
 }
 
-// Reads the share of each label by computing the mean sentiment if it alone is worth something.
+// Computes the share of each label as the mean sentiment if that label is worth 1 and the others 0.
 async function readLabelRows(
   point: CalibrationPoint,
   { answers, conventions, compute, labels }: PointContext,
