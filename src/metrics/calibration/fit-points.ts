@@ -169,32 +169,31 @@ function isExplained(row: Agreement): boolean {
   return row.includes(true);
 }
 
-// Takes the candidate that explains most facts, of several the first. It is learned if it explains at least 95 % of all facts, and of those
-// that rule out other candidates, and if no other candidate explains as many. A fact that no candidate explains is evidence against all of
-// them, unless responses that came after a report may explain it.
+// Chooses the candidate that explains most facts; ties go to the first. It is learned if it explains at least 95 % of all facts and of the
+// separating ones, which some candidates explain and others do not, and if no other candidate explains as many. A fact that no candidate
+// explains is evidence against all of them, unless responses that came after a report may explain it.
 function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], conventions: Conventions): FittedPoint {
   const { candidates, least = 1, settles = (candidate: unknown) => candidate } = point;
   const rows = all.flatMap(({ rows: own }) => own);
   const explained = rows.filter(isExplained);
-  const odd = rows.length - explained.length;
+  const unexplained = rows.length - explained.length;
   const settled = all.flatMap(({ answer, rows: own }) => (answer.isSettled ? own : own.filter(isExplained)));
   const counts = candidates.map((_, index) => explained.filter((row) => row[index] === true).length);
-  const most = Math.max(...counts);
-  const place = counts.indexOf(most);
-  const best = candidates[place];
-  const left = candidates.filter((_, index) => counts[index] === most);
-  // Facts that every candidate explains are not evidence.
-  const telling = explained.filter((row) => point.isOpen === true || row.includes(false));
-  const told = telling.filter((row) => row[place] === true).length;
-  const fits = most >= AGREEING_LEAST * explained.length && told >= AGREEING_LEAST * telling.length;
+  const agreed = Math.max(...counts);
+  const bestIndex = counts.indexOf(agreed);
+  const best = candidates[bestIndex];
+  const left = candidates.filter((_, index) => counts[index] === agreed);
+  const separating = explained.filter((row) => point.isOpen === true || row.includes(false));
+  const separatingAgreed = separating.filter((row) => row[bestIndex] === true).length;
+  const fits = agreed >= AGREEING_LEAST * explained.length && separatingAgreed >= AGREEING_LEAST * separating.length;
   const listed = candidates
     .map((value, index) => ({ value: value as unknown, agreed: counts[index] ?? 0 }))
     .toSorted((a, b) => b.agreed - a.agreed)
     .slice(0, LISTED_MAX);
-  const common = { compared: settled.length, agreed: most, candidates: listed };
+  const common = { compared: settled.length, agreed, candidates: listed };
   if ((!fits && explained.length >= least) || explained.length < AGREEING_LEAST * settled.length) {
-    const value = most > settled.length / 2 ? best : candidates[0];
-    const note = `no value explains ${settled.length - explained.length} of ${settled.length} facts; the best, ${describeCandidate(point, best)}, explains ${most}`;
+    const value = agreed > settled.length / 2 ? best : candidates[0];
+    const note = `no value explains ${settled.length - explained.length} of ${settled.length} facts; the best, ${describeCandidate(point, best)}, explains ${agreed}`;
     const finding = {
       ...common,
       value,
@@ -206,13 +205,13 @@ function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], convent
     } as const;
     return { finding, best };
   }
-  const isShown = fits && most >= least && told > 0;
+  const isShown = fits && agreed >= least && separatingAgreed > 0;
   const isAlone = left.every((one) => isEqual(settles(one as never, conventions), settles(best as never, conventions)));
-  // Of many numbers, a few may be odd.
-  const isFew = odd === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
-  const isLearned = isShown && isAlone && isFew;
-  const described = `${describeCandidate(point, best)}${isFew ? '' : `; no value explains ${odd} other ${odd === 1 ? 'fact' : 'facts'}`}`;
-  const note = isShown && isAlone ? described : tooLittle(explained.length, told);
+  // A few of many numbers may differ for other reasons.
+  const areFew = unexplained === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
+  const isLearned = isShown && isAlone && areFew;
+  const described = `${describeCandidate(point, best)}${areFew ? '' : `; no value explains ${unexplained} other ${unexplained === 1 ? 'fact' : 'facts'}`}`;
+  const note = isShown && isAlone ? described : tooLittle(explained.length, separatingAgreed);
   return {
     finding: {
       ...common,
@@ -220,39 +219,39 @@ function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], convent
       source: isLearned ? 'learned' : 'default',
       note,
       contradicted: false,
-      confidence: isLearned ? wilsonLow(told, telling.length) : null,
+      confidence: isLearned ? wilsonLow(separatingAgreed, separating.length) : null,
       left,
     },
     best,
   };
 }
 
-function tooLittle(facts: number, telling: number): string {
+function tooLittle(facts: number, separating: number): string {
   if (facts === 0) return 'too little evidence: no rows to compare';
-  return `too little evidence: ${telling === 0 ? 'all' : 'several'} values explain the ${facts} facts`;
+  return `too little evidence: ${separating === 0 ? 'all' : 'several'} values explain the ${facts} facts`;
 }
 
-// Computes responses with each candidate: the newest, or those with most numbers. Candidates that a response rules out are not computed for
-// the next ones, whose facts say nothing about them: they agree if any other candidate does.
+// Compares the newest responses, or those with most numbers, with the responses that each candidate gives. After a response has ruled out a
+// candidate, no further response is computed with it: it counts as explaining the facts that any other candidate explains.
 async function readAgreements(point: CalibrationPoint, { answers, conventions, compute }: PointEvidence) {
-  const told = answers.flatMap((answer) => {
+  const about = answers.flatMap((answer) => {
     const theirs = isAbout(point, answer) ? point.facts(answer, answer) : null;
-    // A report without rows says which rows exist.
+    // A report without rows is evidence for which rows exist.
     return theirs === null || (countFacts(theirs) === 0 && theirs.kind !== 'set') ? [] : [{ answer, theirs }];
   });
   const all: AnswerRows[] = [];
-  const first =
-    point.rounds === undefined ? told : told.toSorted((a, b) => countFacts(b.theirs) - countFacts(a.theirs));
+  const ordered =
+    point.rounds === undefined ? about : about.toSorted((a, b) => countFacts(b.theirs) - countFacts(a.theirs));
   let left = point.candidates;
-  for (const { answer, theirs } of first.slice(0, ANSWERS_MAX)) {
+  for (const { answer, theirs } of ordered.slice(0, ANSWERS_MAX)) {
     const factsOf = async (candidate: unknown): Promise<Facts> => {
       const response = await compute(answer, answer.askedAt, withCandidate(point, conventions, candidate));
       return point.facts(response, answer);
     };
     const { compared, ours } = await candidateFacts({ ...point, candidates: left }, theirs, factsOf);
     const own = compareFacts(compared, ours, point.isPartial);
-    const places = point.candidates.map((candidate) => left.indexOf(candidate));
-    all.push({ answer, rows: own.map((row) => places.map((at) => (at < 0 ? isExplained(row) : row[at] === true))) });
+    const indexes = point.candidates.map((candidate) => left.indexOf(candidate));
+    all.push({ answer, rows: own.map((row) => indexes.map((at) => (at < 0 ? isExplained(row) : row[at] === true))) });
     const explaining = left.filter((_, index) => own.every((row) => row[index] === true));
     if (explaining.length > 0) left = explaining;
   }
