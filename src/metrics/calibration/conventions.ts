@@ -56,10 +56,10 @@ export const conventionSchemas = {
   // `as`: the difference of two shares, or that difference divided by the earlier share. `of`: whether the two shares are rounded before.
   visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
   avgPosition: rounding,
-  // The mentions of a mean position: those with a position, or all, where a missing position counts as 0.
+  // `placed`: the mean over mentions with a position. `mentions`: the mean over all mentions; a missing position is 0.
   positionOver: z.enum(['placed', 'mentions']),
   sentiment: rounding,
-  // The number that each label stands for. The empty label is that of mentions without one; labels that are missing are excluded.
+  // The worth of each label in the mean sentiment. Mentions without a label have the empty label; labels that are not listed are excluded.
   labels: z.record(z.string(), z.number()),
   // `citing`: a share of the responses that cite anything.
   domainShare: shareForm.extend({ of: z.enum(['citations', 'responses', 'citing']) }),
@@ -72,7 +72,7 @@ export const conventionSchemas = {
   emptyVoice: z.literal([0, null, 'share']),
   emptySite: z.literal([0, null, 'share']),
   emptySentiment: z.literal([0, null, 'mean']),
-  // Whether days, and engines on a day, without responses have zeros; or only engines on days with responses.
+  // Rows without responses. `zero`: all days and engines have a row of zeros. `engines`: all engines of days with responses have one.
   emptyDays: z.enum(['absent', 'zero', 'engines']),
   // The `engine` of daily rows that combine all engines, and the `entityType` of competitors.
   combinedEngine: z.string().nullable(),
@@ -134,15 +134,8 @@ export const defaultConventions: Conventions = {
   combinedEngine: null,
   competitorType: 'competitor',
   topCompetitors: 3,
-  ...firstChoices(),
-  entityOrder: ['brand', 'listed'],
-  dayOrder: ['date', 'engine', 'entity'],
-  promptOrder: ['exactVisibility', 'promptId'],
-  groupOrder: ['listed'],
-  domainOrder: ['-citations', 'domain'],
-  urlOrder: ['-citations', 'url'],
-  visitOrder: ['date', 'source'],
-  topCompetitorOrder: ['-mentions', 'name'],
+  ...firstOf<Choices>(pointChoices),
+  ...firstOf<Readonly<Record<OrderName, string[]>>>(orderCandidates),
   responseOrder: ['-createdAt', '-id'],
   alertOrder: ['-detectedAt', '-id'],
   threadOrder: ['-createdAt', '-id'],
@@ -162,6 +155,9 @@ export function listOrderOf(
   return name === null ? [] : conventions[name];
 }
 
-function firstChoices(): Choices {
-  return Object.fromEntries(Object.entries(pointChoices).map(([name, [first]]) => [name, first])) as unknown as Choices;
+// Returns the first candidate of each convention.
+function firstOf<Values extends object>(candidates: Readonly<Record<keyof Values, readonly unknown[]>>): Values {
+  return Object.fromEntries(
+    Object.entries<readonly unknown[]>(candidates).map(([name, [first]]) => [name, first]),
+  ) as Values;
 }

@@ -5,7 +5,7 @@ function texts(...keys: readonly string[]): string[] {
   return [...keys, ...keys.map((key) => `${key}${CASELESS}`)];
 }
 
-/** Candidate orders of each list, most likely first: sort keys of `src/metrics/numbers`, with a leading `-` for descending. */
+/** Candidate orders of each list, the default first: sort keys of `src/metrics/numbers`, with a leading `-` for descending. */
 export const orderCandidates = {
   entityOrder: [
     ...['listed', ...texts('name'), 'competitorId'].map((key) => ['brand', key]),
