@@ -95,7 +95,9 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
   const note = async (runId: string, resource: string, found: readonly Finding[], at: number): Promise<void> => {
     const findings = keepNew(resource, found, at);
     if (findings.length === 0) return;
-    await database.transaction((session) => writeDrift(session, runId, { resource, findings, knowledge: [] }, at));
+    await database.transaction(async (session) =>
+      writeDrift(session, runId, { resource, findings, knowledge: [] }, at),
+    );
   };
   let lastRun: string | null = null;
   const endRun = async (runId: string, complete: boolean, at: number): Promise<void> => {
@@ -103,7 +105,7 @@ export async function openDriftWatch(catalogue: Catalogue, database: Database): 
       await countDrift(session, runId, sightings.values());
       for (const [resource, watcher] of watchers) {
         if (complete) watcher.settle();
-        await writeDrift(session, runId, { resource, findings: [], knowledge: watcher.takeKnowledge() }, at);
+        writeDrift(session, runId, { resource, findings: [], knowledge: watcher.takeKnowledge() }, at);
       }
     });
     sightings.clear();

@@ -168,7 +168,7 @@ function database(path: string, instance: DuckDBInstance, connection: DuckDBConn
 }
 
 interface OwnSession extends Session {
-  /** Forgets the appended rows. */
+  /** Discards the appended rows. */
   discard(): void;
   dispose(): void;
 }
@@ -209,6 +209,7 @@ export function createSession(
   return {
     run,
     append: (sql, rows) => {
+      if (rows.length === 0) return;
       const earlier = appended.get(sql) ?? [];
       appended.set(sql, earlier);
       earlier.push(...rows);

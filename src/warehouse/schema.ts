@@ -48,7 +48,17 @@ export function fileLiteral(path: string): string {
 /** Kind of a column of schema `sync`, and whether it must have a value. */
 type LedgerColumn = StoredKind | `${StoredKind} NOT NULL`;
 
-/** Columns of the tables of schema `sync` that each page adds rows to. */
+/** Columns of a row about a slice. */
+const sliceColumns = {
+  slice: 'text NOT NULL',
+  resource: 'text NOT NULL',
+  brand_id: 'uuid',
+  range_from: 'day',
+  range_to: 'day',
+  pass_id: 'uuid NOT NULL',
+} as const;
+
+/** Columns of the tables of schema `sync` that pages add rows to. */
 const ledgerColumns = {
   requests: {
     run_id: 'uuid NOT NULL',
@@ -70,24 +80,14 @@ const ledgerColumns = {
     data_version: 'integer',
   },
   coverage: {
-    slice: 'text NOT NULL',
-    resource: 'text NOT NULL',
-    brand_id: 'uuid',
-    range_from: 'day',
-    range_to: 'day',
-    pass_id: 'uuid NOT NULL',
+    ...sliceColumns,
     run_id: 'uuid NOT NULL',
     closed_at: 'timestamp NOT NULL',
     rows: 'integer NOT NULL',
     state: 'text',
   },
   checkpoints: {
-    slice: 'text NOT NULL',
-    resource: 'text NOT NULL',
-    brand_id: 'uuid',
-    range_from: 'day',
-    range_to: 'day',
-    pass_id: 'uuid NOT NULL',
+    ...sliceColumns,
     page: 'integer NOT NULL',
     table_name: 'text NOT NULL',
     next_cursor: 'text',
@@ -107,6 +107,26 @@ const ledgerColumns = {
     received_at: 'timestamp NOT NULL',
     bytes: 'integer NOT NULL',
     sha256: 'text',
+  },
+  drift: {
+    resource: 'text NOT NULL',
+    table_name: 'text',
+    path: 'text NOT NULL',
+    kind: 'text NOT NULL',
+    detail: 'text',
+    count: 'integer NOT NULL',
+    first_seen_at: 'timestamp NOT NULL',
+    last_seen_at: 'timestamp NOT NULL',
+    run_id: 'uuid',
+    example: 'text',
+  },
+  vocabulary: {
+    resource: 'text NOT NULL',
+    table_name: 'text',
+    path: 'text NOT NULL',
+    kind: 'text NOT NULL',
+    value: 'text',
+    first_seen_at: 'timestamp NOT NULL',
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, LedgerColumn>>>>;
 
@@ -152,13 +172,8 @@ CREATE TABLE sync.listings (
   resource VARCHAR NOT NULL, table_name VARCHAR NOT NULL, brand_id UUID, keys VARCHAR[]);
 CREATE TABLE sync.marks (
   brand_id UUID NOT NULL, kind VARCHAR NOT NULL, id VARCHAR NOT NULL, value VARCHAR NOT NULL, is_setting BOOLEAN NOT NULL);
-CREATE TABLE sync.drift (
-  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, kind VARCHAR NOT NULL, detail VARCHAR,
-  count BIGINT NOT NULL, first_seen_at TIMESTAMP NOT NULL, last_seen_at TIMESTAMP NOT NULL, run_id UUID,
-  example VARCHAR);
-CREATE TABLE sync.vocabulary (
-  resource VARCHAR NOT NULL, table_name VARCHAR, path VARCHAR NOT NULL, kind VARCHAR NOT NULL, value VARCHAR,
-  first_seen_at TIMESTAMP NOT NULL);
+${createLedger('drift')}
+${createLedger('vocabulary')}
 CREATE TABLE sync.audits (
   resource VARCHAR NOT NULL, brand_id UUID, day DATE NOT NULL, checked_at TIMESTAMP NOT NULL, agreed BOOLEAN NOT NULL,
   upstream BIGINT NOT NULL, stored BIGINT NOT NULL, figures VARCHAR NOT NULL, mark VARCHAR, tries BIGINT,

@@ -1,6 +1,6 @@
 import { BY_PATH, type DriftKind, type Finding, identityOf, type Knowledge } from '../../contract/drift-findings.ts';
 import type { Database, Query, Session } from '../database.ts';
-import { stage, staged } from '../write/staging.ts';
+import { ledgerInsert, stage } from '../write/staging.ts';
 import { toTimestampText } from './ledger.ts';
 
 /** New findings of a page, and the values and fields that the page added to the vocabulary. */
@@ -94,26 +94,22 @@ export function sightingIdentity(
 /** Beginning of the path of a finding about a header. */
 const HEADER = 'header ';
 
-const text = (name: string) => ({ name, kind: 'text' }) as const;
-const driftColumns = [...['t', 'path', 'kind', 'detail', 'example'].map(text), { name: 'n', kind: 'integer' }] as const;
-const insertDrift = `INSERT INTO sync.drift
-  SELECT $2, s.t, s.path, s.kind, s.detail, s.n, CAST($3 AS TIMESTAMP), CAST($3 AS TIMESTAMP), CAST($4 AS UUID), s.example
-  FROM ${staged(driftColumns, '$1')} s`;
-const knowledgeColumns = ['resource', 'table', 'path', 'kind', 'value'].map(text);
-const insertKnowledge = `INSERT INTO sync.vocabulary
-  FROM ${staged([...knowledgeColumns, { name: 'at', kind: 'timestamp' }], '$1')}`;
+const insertDrift = ledgerInsert('drift');
+const insertVocabulary = ledgerInsert('vocabulary');
 
 /** Inserts new findings and new vocabulary. */
-export async function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): Promise<void> {
+export function writeDrift(session: Session, runId: string, notes: DriftNotes, at: number): void {
   const { resource, findings, knowledge } = notes;
   const seenAt = toTimestampText(at);
-  if (findings.length > 0) {
-    const rows = findings.map(({ table, count, ...finding }) => ({ ...finding, t: table, n: count }));
-    await session.run(insertDrift, [stage(rows), resource, seenAt, runId]);
-  }
-  if (knowledge.length > 0) {
-    session.append(insertKnowledge, stage(knowledge.map((item) => ({ resource, ...item, at: seenAt }))));
-  }
+  const seen = { first_seen_at: seenAt, last_seen_at: seenAt, run_id: runId };
+  session.append(
+    insertDrift,
+    stage(findings.map(({ table, ...rest }) => ({ resource, table_name: table, ...rest, ...seen }))),
+  );
+  session.append(
+    insertVocabulary,
+    stage(knowledge.map(({ table, ...rest }) => ({ resource, table_name: table, ...rest, first_seen_at: seenAt }))),
+  );
 }
 
 const countAgain = `UPDATE sync.drift SET count = count + $6, last_seen_at = greatest(last_seen_at, CAST($7 AS TIMESTAMP)),

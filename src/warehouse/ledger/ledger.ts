@@ -93,12 +93,7 @@ export function writeCheckpoint(
   page: { number: number; next: string | null; seen: readonly SeenRows[]; at: number },
 ): void {
   const rows = page.seen.map(({ table, keys, unidentified }) => ({
-    slice: slice.id,
-    resource: slice.resource,
-    brand_id: brandOf(slice),
-    range_from: slice.from,
-    range_to: slice.to,
-    pass_id: passId,
+    ...sliceValues(slice, passId),
     page: page.number,
     table_name: table,
     next_cursor: page.next,
@@ -178,10 +173,8 @@ export async function writeCoverage(
     ]);
     if (updated > 0) return;
   }
-  const read = { pass_id: run.passId, run_id: run.runId, closed_at: toTimestampText(at), rows, state };
-  const { id, resource, from, to } = slice;
-  const row = { slice: id, resource, brand_id: brandOf(slice), range_from: from, range_to: to, ...read };
-  session.append(insertCoverage, stage([row]));
+  const read = { run_id: run.runId, closed_at: toTimestampText(at), rows, state };
+  session.append(insertCoverage, stage([{ ...sliceValues(slice, run.passId), ...read }]));
 }
 
 /** The slices that have a record in a table of the ledger, so that the first record of a slice needs no search. */
@@ -280,6 +273,11 @@ export function quarantineIdentity({ table, item }: Rejected): string {
 /** Returns an item as `sync.quarantine` stores it: JSON without unpaired surrogates. */
 export function quarantinedText(item: unknown): string {
   return wellFormed(item === undefined ? 'null' : toExactJson(item));
+}
+
+function sliceValues(slice: SliceRef, passId: string) {
+  const { id, resource, from, to } = slice;
+  return { slice: id, resource, brand_id: brandOf(slice), range_from: from, range_to: to, pass_id: passId };
 }
 
 function brandOf(slice: SliceRef): string | null {

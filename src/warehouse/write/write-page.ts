@@ -93,7 +93,7 @@ async function writePage(
   const quarantined = page.tables.flatMap(({ rejected }) => rejected.map((item) => quarantineRow(slice, item)));
   await writeQuarantine(session, run.runId, slice, quarantined, date);
   if (raw !== null) writeRawPage(session, run.runId, slice, { number: page.page, at: date, place: raw });
-  if (drift !== null) await writeDrift(session, run.runId, drift, date);
+  if (drift !== null) writeDrift(session, run.runId, drift, date);
   if (page.isOpen === true && resource.zone === 'echoed') await writeEchoedDay(session, slice, date);
   if (answer !== null) {
     const brandId = (slice.fixed['brand_id'] ?? null) as string | null;
