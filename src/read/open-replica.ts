@@ -7,7 +7,7 @@ import { FORMS, isServedBare, parameterForm } from '../contract/formats.ts';
 import { isUuid, type KnownValues, type ServedNames } from '../contract/query-parameters.ts';
 import type { Conventions } from '../metrics/calibration/conventions.ts';
 import type { Doubts } from '../metrics/calibration/findings.ts';
-import { readDayCounts, REPEATED_MENTIONS } from '../metrics/numbers/aggregate.ts';
+import { mayRepeatMentions, readDayCounts } from '../metrics/numbers/aggregate.ts';
 import { type ListedBrand, readBrandList } from '../warehouse/brand-list.ts';
 import type { Query } from '../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
@@ -120,7 +120,7 @@ async function readServedReplica(
   const lists = await readValueLists(query, catalogue);
   const versions = await readDataVersions(query, catalogue, shapes, conventions);
   const daysOf = await readDaysOf(query);
-  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const mayRepeat = mayRepeatMentions(shapes);
   return {
     replica,
     catalogue,

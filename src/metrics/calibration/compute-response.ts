@@ -9,8 +9,10 @@ import {
 import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
+import type { Shapes } from '../../warehouse/ledger/shapes.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
+import { mayRepeatMentions } from '../numbers/aggregate.ts';
 import { keepsFormer, readReportedBrand } from '../numbers/brand.ts';
 import type { ReportedBrand, ReportRequest } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
@@ -38,12 +40,10 @@ interface Memoized<T> {
 
 /**
  * Returns the function that computes responses from stored data. Equal statements are run once, and a response is computed once for all
- * conventions that differ only in values that its computation does not read. `mayRepeat`: a response may list a competitor twice.
+ * conventions that differ only in values that its computation does not read.
  */
-export function createCompute(
-  query: Query,
-  { catalogue, mayRepeat }: { readonly catalogue: Catalogue; readonly mayRepeat: boolean },
-): Compute {
+export function createCompute(query: Query, catalogue: Catalogue, shapes: Shapes): Compute {
+  const mayRepeat = mayRepeatMentions(shapes);
   const results = new Map<string, Promise<unknown[][]>>();
   const once: Query = (sql, parameters = []) => {
     const key = JSON.stringify([sql, parameters]);

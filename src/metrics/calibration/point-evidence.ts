@@ -3,7 +3,6 @@ import type { Query } from '../../warehouse/database.ts';
 import { type KeptAnswer, readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
 import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
-import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
 import { canonical } from './candidates.ts';
 import { createCompute } from './compute-response.ts';
 import { readConventions, readStoredFindings } from './findings.ts';
@@ -14,19 +13,18 @@ import { calibrationPoints } from './points/points.ts';
 /** Maximum number of sentiment labels to distinguish. */
 const LABELS_MAX = 12;
 
-/** Reads what the points are fitted to: the kept responses of upstream, and the findings of the calibration before. */
+/** Reads the evidence for the points: stored responses of upstream, and the findings of the previous calibration. */
 export async function readEvidence(
   query: Query,
   { catalogue, shapes }: { readonly catalogue: Catalogue; readonly shapes: Shapes },
 ): Promise<PointEvidence> {
-  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
   const startedAt = await readPassStart(query);
   return {
     points: calibrationPoints,
     answers: await readKnownAnswers(query),
     labels: await readLabels(query),
     conventions: await readConventions(query),
-    compute: createCompute(query, { catalogue, mayRepeat }),
+    compute: createCompute(query, catalogue, shapes),
     // Findings of the same pass may be from data that were not complete.
     known: new Map([...(await readStoredFindings(query))].filter(([, { decidedAt }]) => decidedAt < startedAt)),
   };

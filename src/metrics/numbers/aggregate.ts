@@ -13,6 +13,7 @@ import {
   rangeCondition,
 } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
+import type { Shapes } from '../../warehouse/ledger/shapes.ts';
 import { quoted, utc } from '../../warehouse/schema.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import { responseSums } from '../model/response-sums.ts';
@@ -171,8 +172,10 @@ function countsOf(sum: Sum, responses = sum.responses): MentionCounts {
   return { responses, mentions: sum.mentions, positions: { count: sum.placed, sum: sum.places }, labels };
 }
 
-/** The recorded response form that shows that a response may list a competitor twice. */
-export const REPEATED_MENTIONS = { resource: 'responses', form: repeatsForm('competitors') } as const;
+/** Whether a response may list a competitor twice, because one has. */
+export function mayRepeatMentions(shapes: Shapes): boolean {
+  return shapes.get('responses', repeatsForm('competitors')) !== null;
+}
 
 /** Returns the tables of responses, their competitor mentions and their citations. */
 export function answerTables(catalogue: Catalogue): {

@@ -3,7 +3,7 @@ import { addDays, dayOf, eachDay, earlierDay, laterDay } from '../../contract/ti
 import type { Query } from '../../warehouse/database.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import { REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { mayRepeatMentions } from '../numbers/aggregate.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { createComparison } from './comparison.ts';
 import { type DayReads, type DayVerification, verifyDays } from './verify-days.ts';
@@ -53,8 +53,7 @@ const DAYS_MAX = 366 * 30;
 export async function verifyBrand(options: VerifyOptions): Promise<BrandVerification> {
   const { catalogue, query, conventions, known, brandId } = options;
   const brand = await readReportedBrand(query, catalogue, brandId, null, conventions);
-  const shapes = await readShapes(query);
-  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
+  const mayRepeat = mayRepeatMentions(await readShapes(query));
   const scope = { catalogue, query, brand, comparison: createComparison(conventions, known), mayRepeat };
   const reads = await readDayReads(query, brandId);
   const days: DayVerification[] = [];

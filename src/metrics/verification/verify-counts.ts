@@ -4,10 +4,11 @@ import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Audit, Comparison } from '../../warehouse/ledger/audits.ts';
+import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { isSame } from '../calibration/candidates.ts';
 import type { Conventions } from '../calibration/conventions.ts';
-import { answerTables, type GroupTally, REPEATED_MENTIONS } from '../numbers/aggregate.ts';
+import { answerTables, type GroupTally, mayRepeatMentions } from '../numbers/aggregate.ts';
 import { avgPosition, sentiment } from '../numbers/definitions.ts';
 import { namesOf, type ReportedRow, readReportedDays, readStoredDays, responsesOf } from './day-figures.ts';
 
@@ -94,13 +95,10 @@ interface Rules {
 }
 
 async function readRules(query: Query, { catalogue, brandId, conventions, learned }: DayCountsScope): Promise<Rules> {
-  const repeats = await query('SELECT 1 FROM sync.shapes WHERE resource = $1 AND name = $2', [
-    REPEATED_MENTIONS.resource,
-    REPEATED_MENTIONS.form,
-  ]);
+  const mayRepeat = mayRepeatMentions(await readShapes(query));
   const uncounted = await readUncountedEngines(query, { catalogue, brandId });
   const tracked = await readTracked(query, catalogue, brandId);
-  return { uncounted, mayRepeat: repeats.length > 0, counting: conventions, learned, tracked };
+  return { uncounted, mayRepeat, counting: conventions, learned, tracked };
 }
 
 // Returns the days present on either side, in order, each with a hash of everything its comparison depends on. The

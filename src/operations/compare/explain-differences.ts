@@ -7,7 +7,6 @@ import { fitPoints } from '../../metrics/calibration/fit-points.ts';
 import { distinct } from '../../metrics/calibration/forms.ts';
 import { type CalibrationPoint, type KnownAnswer, usedCandidate } from '../../metrics/calibration/points/point.ts';
 import { calibrationPoints } from '../../metrics/calibration/points/points.ts';
-import { REPEATED_MENTIONS } from '../../metrics/numbers/aggregate.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { differencesOfResponses } from './body-differences.ts';
@@ -21,10 +20,8 @@ export async function explainDifferences(
   { catalogue, conventions }: { readonly catalogue: Catalogue; readonly conventions: Conventions },
   answers: readonly KnownAnswer[],
 ): Promise<(string | null)[]> {
-  const shapes = await readShapes(query);
-  const mayRepeat = shapes.get(REPEATED_MENTIONS.resource, REPEATED_MENTIONS.form) !== null;
-  const compute = createCompute(query, { catalogue, mayRepeat });
-  // Of several values that explain the responses, that which is used comes first.
+  const compute = createCompute(query, catalogue, await readShapes(query));
+  // If several values explain the responses, the first is found, so the used value is the first candidate.
   const points = calibrationPoints.map((point) => ({
     ...point,
     candidates: distinct([usedCandidate(point, conventions), ...point.candidates]) as CalibrationPoint['candidates'],
