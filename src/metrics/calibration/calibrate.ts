@@ -69,5 +69,6 @@ function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Findi
     contradicted,
     confidence: isLearned ? wilsonLow(pairs, pairs) : null,
     candidates: left.slice(0, LISTED_MAX).map((order) => ({ value: order, agreed: pairs })),
+    left,
   };
 }

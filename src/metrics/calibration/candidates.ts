@@ -13,11 +13,11 @@ export interface Finding<T> {
    * How sure the value is: the lower end of the 95 % Wilson score interval (Wilson 1927) of the share of rows that rule out other
    * candidates and that the value explains. Null unless the value is learned.
    */
-  readonly confidence?: number | null;
-  /** The candidates that explain most rows, each with the number of rows that it explains; the best first. */
-  readonly candidates?: readonly { readonly value: T; readonly agreed: number }[];
-  /** The candidates that explain most rows; none if no candidate explains enough of them. */
-  readonly left?: readonly unknown[];
+  readonly confidence: number | null;
+  /** At most `LISTED_MAX` candidates, each with the number of rows that it explains; the best first. */
+  readonly candidates: readonly { readonly value: T; readonly agreed: number }[];
+  /** All candidates that explain as many rows as the best; none if no candidate explains enough of them. Not stored. */
+  readonly left: readonly unknown[];
 }
 
 /** Maximum number of candidates in a finding. */

@@ -9,7 +9,7 @@ const ROUNDED = [...SHARES, 'avgPosition', 'sentiment'] as const;
  * Completes the forms of numbers by those of other numbers: an upstream usually writes all numbers alike. A share without rows gets the form of
  * the share with most evidence, and all numbers get the rounding mode that explains most of them.
  */
-export function withCommonForms<T extends PointFindings>(findings: T): T {
+export function withCommonForms(findings: PointFindings): PointFindings {
   return withCommonMode({ ...findings, ...followingForms(findings) });
 }
 
@@ -25,7 +25,7 @@ function followingForms(findings: PointFindings): Record<string, Finding<unknown
       if (finding.source === 'learned' || finding.contradicted) return [];
       // Rows that rule out the form are evidence, although they do not decide.
       const value = { ...(finding.value as ShareForm), whole, decimals, mode };
-      const isPossible = finding.left?.some((left) => isEqual(left, value));
+      const isPossible = finding.left.some((left) => isEqual(left, value));
       if ((finding.compared >= ROWS_LEAST && !isPossible) || isEqual(value, finding.value)) return [];
       return [[name, { ...finding, value, note: `${finding.note}; uses the form of ${leader.name}` }]];
     }),
@@ -33,14 +33,14 @@ function followingForms(findings: PointFindings): Record<string, Finding<unknown
 }
 
 // The rows of one kind of number rarely have a half that distinguishes the modes.
-function withCommonMode<T extends PointFindings>(findings: T): T {
+function withCommonMode(findings: PointFindings): PointFindings {
   const variantsOf = (mode: Rounding['mode']): [string, Finding<unknown>][] =>
     ROUNDED.flatMap((name) => {
       const finding = findings[name];
       if (finding === undefined || finding.source !== 'learned') return [];
       const value = finding.value as Rounding;
       const variant = { ...value, mode };
-      const isAlike = value.decimals !== null && (finding.left ?? []).some((other) => isEqual(other, variant));
+      const isAlike = value.decimals !== null && finding.left.some((other) => isEqual(other, variant));
       return isAlike ? [[name, { ...finding, value: variant }]] : [];
     });
   const all = roundingModes.map(variantsOf);

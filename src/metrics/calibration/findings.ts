@@ -32,13 +32,7 @@ export async function readConventions(query: Query): Promise<Conventions> {
 }
 
 /** A finding of the last calibration. */
-export interface StoredFinding extends Pick<
-  Finding<unknown>,
-  'value' | 'source' | 'compared' | 'agreed' | 'note' | 'contradicted'
-> {
-  readonly candidates: NonNullable<Finding<unknown>['candidates']>;
-  /** Null unless the value was learned. */
-  readonly confidence: number | null;
+export interface StoredFinding extends Omit<Finding<unknown>, 'left'> {
   /** Epoch milliseconds. */
   readonly decidedAt: number;
 }
@@ -101,7 +95,7 @@ export async function writeFindings(session: Session, findings: Findings, now: n
     return {
       ...{ name, source, contradicted, compared, agreed, note, confidence },
       value: JSON.stringify(value),
-      candidates: candidates === undefined ? null : JSON.stringify(candidates),
+      candidates: JSON.stringify(candidates),
       decidedAt: toTimestampText(isSame ? before.decidedAt : now),
     };
   });

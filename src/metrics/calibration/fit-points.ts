@@ -23,11 +23,14 @@ const ROUNDS_MAX = 5;
 /** Findings by the name of the point. */
 export type PointFindings = Readonly<Record<string, Finding<unknown>>>;
 
+/** A finding of the previous calibration. */
+type KnownFinding = Omit<Finding<unknown>, 'left'>;
+
 /** Inputs of `fitPoints`. */
 export interface PointEvidence extends PointContext {
   readonly points: readonly CalibrationPoint[];
-  /** Findings of the calibration before, by convention. */
-  readonly known?: ReadonlyMap<string, Finding<unknown>>;
+  /** Findings of the previous calibration, by convention. */
+  readonly known?: ReadonlyMap<string, KnownFinding>;
 }
 
 /**
@@ -91,18 +94,18 @@ async function fitPoint(
     return { findings: findingsOf(point, fitted), best: fitted.best };
   const every = isKnown ? await withFound(declared, evidence, false) : point;
   const all = fitAnswers(every, await readAgreements(every, evidence), evidence.conventions);
-  const { source, contradicted, left: others = [] } = all.finding;
+  const { source, contradicted, left: others } = all.finding;
   // Responses that came after a report may explain the difference, so it takes evidence for another value.
   const isUndecided = source !== 'learned' && !contradicted;
   if (isUndecided && isKnown) return known;
-  const chosen = isUndecided && left.some((one) => others.includes(one as never)) ? fitted : all;
+  const chosen = isUndecided && left.some((one) => others.includes(one)) ? fitted : all;
   return { findings: findingsOf(every, chosen), best: chosen.best };
 }
 
-// The candidates that the calibration before has left; all of them if it had no evidence, or if no candidate explained it.
+// The candidates that the previous calibration has left; all of them if it had no evidence, or if no candidate explained it.
 function candidatesLeft(
   point: CalibrationPoint,
-  known: ReadonlyMap<string, Finding<unknown>>,
+  known: ReadonlyMap<string, KnownFinding>,
 ): CalibrationPoint['candidates'] {
   const names = [...membersOf(point).keys()];
   const left = point.candidates.filter((candidate) =>
@@ -115,10 +118,10 @@ function candidatesLeft(
 }
 
 // The values that explain as many facts as the best; null if any value is possible.
-function valuesLeft(finding: Finding<unknown> | undefined): readonly unknown[] | null {
+function valuesLeft(finding: KnownFinding | undefined): readonly unknown[] | null {
   if (finding === undefined || finding.contradicted || finding.compared === 0) return null;
   if (finding.source === 'learned') return [finding.value];
-  const { candidates = [] } = finding;
+  const { candidates } = finding;
   const best = candidates.filter(({ agreed }) => agreed === candidates[0]?.agreed);
   return best.length >= LISTED_MAX ? null : best.map(({ value }) => value);
 }
@@ -139,7 +142,7 @@ function knownFindings(
 // Points that are decided together have a finding each: a value is determined if all candidates that are left have it.
 function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Record<string, Finding<unknown>> {
   if (point.members === undefined) return { [point.name]: finding };
-  const { compared, agreed, contradicted, left = [] } = finding;
+  const { compared, agreed, contradicted, left } = finding;
   const used = finding.source === 'learned' ? [best] : left;
   return Object.fromEntries(
     [...membersOf(point).keys()].map((name) => {
