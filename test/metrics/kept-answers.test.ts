@@ -4,7 +4,9 @@ import { calibrateConventions } from '../../src/metrics/calibration/calibrate.ts
 import { readStoredFindings } from '../../src/metrics/calibration/findings.ts';
 import { membersOf } from '../../src/metrics/calibration/points/point.ts';
 import { calibrationPoints } from '../../src/metrics/calibration/points/points.ts';
+import { questionsToAsk } from '../../src/metrics/calibration/questions.ts';
 import { probeUpstream } from '../../src/operations/probe-upstream.ts';
+import { keepAnswer, readAnswers } from '../../src/warehouse/ledger/answers.ts';
 import { openReader } from '../../src/warehouse/reader.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { countOf } from '../support/counts.ts';
@@ -87,6 +89,23 @@ test('no question is asked while the budget is used up, and points stay determin
   }
   expect(all.length).toBeLessThanOrEqual(PROBES_MAX);
   expect(new Set(all).size).toBe(all.length);
+});
+
+test('a response over 256 Ki characters is stored without its body, and its question is not asked again', async () => {
+  const { catalogue, clock, warehouse } = await openWorkspace({ world: 'tiny' });
+  const { database } = warehouse();
+  const asking = { catalogue, now: clock.now(), max: PROBES_MAX };
+  const left = () => database.exclusive(({ query }) => questionsToAsk(query, asking));
+  const questions = (await left()) ?? [];
+  expect(questions).toHaveLength(PROBES_MAX);
+  for (const [index, { resource, brandId, query }] of questions.slice(0, 2).entries()) {
+    const body = JSON.stringify('x'.repeat(256 * 1024 - 2 + index));
+    const answer = { resource, brandId, query, purpose: 'probe', status: 200, askedAt: clock.now() } as const;
+    await database.transaction((session) => keepAnswer(session, null, { ...answer, body }));
+    const stored = await database.exclusive((session) => readAnswers(session.query, [resource]));
+    expect(stored).toContainEqual({ ...answer, body: index === 0 ? body : null, isFresh: index === 0 });
+  }
+  expect(await left()).toEqual(questions.slice(2));
 });
 
 // A replica has the findings, but no kept responses.

@@ -123,6 +123,12 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/warehouse/open-files.test.ts'],
   },
   {
+    file: 'src/warehouse/ledger/answers.ts',
+    from: 'body !== null && body.length > BODY_CHARACTERS_MAX ? null : body',
+    to: 'body',
+    tests: ['test/metrics/kept-answers.test.ts'],
+  },
+  {
     file: 'src/warehouse/ledger/shapes.ts',
     from: 'for (const name of forms.keys()) values.delete(',
     to: 'for (const name of forms.keys()) values.has(',
