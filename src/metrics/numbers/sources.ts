@@ -119,7 +119,8 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
   const most = Number(asked.values['limit']);
-  const limit = (): string => `LIMIT ${bindings.bind(most)}`;
+  // Bound where it is used, because a statement must use each bound value.
+  const limit = (): string => bindings.bind(most);
   const isSorted = !isCompared(request);
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.
   const needsTitles =
@@ -138,7 +139,7 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const rows = await query(
     `WITH cited AS NOT MATERIALIZED (SELECT t.* FROM ${table} WHERE ${where} AND t.url IS NOT NULL),
        listed AS (SELECT ${key}, ${counts} AS citations${counted.map(([name, sql]) => `, ${sql} AS "${name}"`).join('')}
-         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, () => bindings.bind(most)) : `ORDER BY ${order} ${limit()}`}),
+         FROM cited GROUP BY ${key} ${needsTitles ? mostCited(urlOrder, counts, limit) : `ORDER BY ${order} LIMIT ${limit()}`}),
        titled AS (SELECT cited.*, citations${counted.map(([name]) => `, "${name}"`).join('')}${
          titles.some((title) => title.startsWith('frequent'))
            ? `, ${counts} OVER (PARTITION BY cited.url, cited.title) AS times`
@@ -147,7 +148,7 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
      SELECT *${isSorted ? '' : ` REPLACE (${places})`} FROM (SELECT url, arg_max(cited.domain, ${MOMENT}) AS domain, any_value(citations) AS citations,
        ${titles.map((title) => `${TITLES[title]} AS ${titles.length === 1 ? 'title' : quoted(title)}`).join(', ')}${counted.map(([name]) => `, any_value("${name}") AS "${name}"`).join('')}
      FROM titled cited GROUP BY ${urlTitle === 'each' ? 'url, cited.title' : 'url'})
-     ${isSorted ? `ORDER BY ${order} ${needsTitles ? limit() : ''}` : ''}`,
+     ${isSorted ? `ORDER BY ${order} ${needsTitles ? `LIMIT ${limit()}` : ''}` : ''}`,
     bindings.values,
   );
   const title = 3 + titles.indexOf(urlTitle);
