@@ -9,6 +9,7 @@ import {
   WHOLE_ITEM,
 } from '../../contract/tables.ts';
 import type { Session } from '../database.ts';
+import { toTimestampText } from '../ledger/ledger.ts';
 import { quoted, sqlTypes } from '../schema.ts';
 import { type ChildWriter, createChildWriters, type ParentRow, type Provenance } from './child-rows.ts';
 import type { HistoryWriter, PageRows } from './history.ts';
@@ -52,7 +53,7 @@ export interface TableWriter {
   write(session: Session, pages: readonly TablePage[]): Promise<void>;
 }
 
-/** What a writer has to know about the other writers of its table. */
+/** Properties of the other writers of a table. */
 export interface WriterOptions {
   /** Whether details add columns to the rows. */
   readonly hasDetails: boolean;
@@ -191,10 +192,10 @@ interface Found {
   readonly time: string | null;
 }
 
-/** A row of a page, and what the table has of it. */
+/** A row of a page, and the stored row with the same key. */
 interface PageRow extends ParentRow {
   readonly page: TablePage;
-  /** Null if the table does not have the row. */
+  /** Null if there is none. */
   found: Found | null;
 }
 
@@ -286,5 +287,5 @@ function pageRows(items: readonly PageRow[], rowTime: string | undefined): PageR
 function laterThan(syncedAt: string, afterMs: number | null): string {
   const at = Date.parse(`${syncedAt.replace(' ', 'T')}Z`);
   if (afterMs === null || at > afterMs) return syncedAt;
-  return new Date(afterMs + 1).toISOString().replace('T', ' ').replace('Z', '000');
+  return `${toTimestampText(afterMs + 1)}000`;
 }
