@@ -43,9 +43,9 @@ const everywhere: Readonly<Record<string, string>> = {
 const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   answers: {
     query: 'Query parameters by their declared names.',
-    purpose: 'report: a synced report; probe: asked to separate candidates; compare: asked by `sightline compare`.',
+    purpose: 'report: a synced report; probe: asked by calibration; compare: asked by `sightline compare`.',
     status: 'HTTP status.',
-    body: 'The body as received.',
+    body: 'The body as received; null if it was not JSON, or was too long.',
     asked_at: 'When upstream sent the response (UTC, from its Date header).',
     run_id: 'The run that asked, or the newest run at that time.',
   },

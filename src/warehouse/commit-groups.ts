@@ -1,7 +1,7 @@
 /** Maximum number of writes in one transaction. */
 const WRITES_MAX = 16;
 
-/** Makes writes in a transaction, in their order, and returns their results. */
+/** Runs writes within a transaction, in their order, and returns the result of each. */
 export type WriteAll<Session, Write, Result> = (
   session: Session,
   writes: readonly Write[],
@@ -11,7 +11,7 @@ export type WriteAll<Session, Write, Result> = (
 export interface CommitGroups<Session> {
   /** Returns a function that adds a write to the last group of the queue, or to a new one. */
   of<Write, Result>(writeAll: WriteAll<Session, Write, Result>): (write: Write) => Promise<Result>;
-  /** Lets the next write begin a new group. */
+  /** Makes the next write start a new group. */
   end(): void;
 }
 

@@ -211,7 +211,7 @@ test('opportunities are gaps among sources, prompts that a rival wins, cited thr
   );
   for (const { evidence, n } of found) expect(new Set(evidence).size).toBe(Math.min(5, n));
 
-  // Marked ones take no place of the 50 open ones of a kind, and come last.
+  // Marked opportunities are listed last, besides at most 50 open ones of a kind.
   await query(
     `INSERT INTO response_citations (brand_id, response_id, prompt_id, engine, created_at, url, domain, ordinal)
      SELECT brand_id, id, prompt_id, engine, created_at, 'https://own.example/' || i, 'own.example', i

@@ -82,7 +82,7 @@ async function fitPoint(
   const left = candidatesLeft(point, before);
   const narrowed = { ...point, candidates: left };
   const rows = await readAgreements(narrowed, evidence);
-  // The facts of a name that upstream has changed have other subjects.
+  // After upstream has changed a name, its facts have other subjects.
   const isForeign =
     isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
   const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));

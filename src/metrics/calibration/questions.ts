@@ -3,7 +3,7 @@ import { addDays, dayOf, earlierDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { ReportQuestion } from './points/point.ts';
 
-/** A valid question whose response shows open points. */
+/** A request whose response is evidence for points that the reports of a sync leave open. */
 export interface CalibrationQuestion extends ReportQuestion {
   /** What the response shows, in a few words, such as `groups under a filter by tag`. */
   readonly reason: string;
@@ -18,7 +18,7 @@ export interface QuestionOptions {
   readonly max: number;
 }
 
-/** The brand that is asked about, which has most responses. */
+/** The brand of the questions: the one with most responses. */
 interface AskedBrand {
   readonly id: string;
   /** The first and the last complete day with responses. */
@@ -32,12 +32,12 @@ interface AskedBrand {
 /** Long enough for a group or prompt to have a few responses, and short enough that some have none. */
 const FEW_DAYS = 3;
 const VISITS_DAYS = 14;
-/** From this day to the first one with responses. */
+/** Days from the day without responses that is asked about to the first day with responses. */
 const DAYS_BEFORE = 40;
 
 /**
- * Returns the questions that are left to ask; null if no responses are stored, because the data decide them. Questions are asked once, and
- * once more after a contradiction.
+ * Returns the questions that are left to ask; null if no responses are stored, because the questions depend on them. Questions are asked
+ * once, and once more after a contradiction.
  */
 export async function questionsToAsk(
   query: Query,
@@ -53,7 +53,7 @@ export async function questionsToAsk(
   return questionsAbout(brand).slice(Number(row?.[0]), max);
 }
 
-// The reports of a sync are about many days without filters. These are about few responses, first days, filters and sources.
+// The reports of a sync cover many days without filters. The questions cover few responses, first days, filters and sources.
 function questionsAbout({ id, first, last, engine, tagId }: AskedBrand): CalibrationQuestion[] {
   const few = { from: laterDay(addDays(last, 1 - FEW_DAYS), first), to: last };
   const early = { from: first, to: earlierDay(addDays(first, 1), last) };
@@ -88,7 +88,9 @@ async function readBrand(query: Query, catalogue: Catalogue, today: string): Pro
     return (found?.[0] ?? null) as string | null;
   };
   return {
-    ...{ id, first, last },
+    id,
+    first,
+    last,
     engine: await readId(
       `SELECT engine FROM responses WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL AND engine IS NOT NULL
        GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`,

@@ -1,7 +1,7 @@
 import type { Query, Session } from '../database.ts';
 import { toTimestampText } from './ledger.ts';
 
-/** Maximum length of a kept body in characters. Longer ones are not kept. */
+/** Maximum length of a stored body in characters. */
 const BODY_CHARACTERS_MAX = 256 * 1024;
 /** Number of kept responses of comparisons, newest first. */
 const COMPARED_MAX = 400;
@@ -17,7 +17,7 @@ export interface StoredAnswer {
   readonly query: Readonly<Record<string, string>>;
   readonly purpose: AnswerPurpose;
   readonly status: number;
-  /** The body as received; null if it was not JSON. */
+  /** The body as received; null if it was not JSON, or is longer than the limit. */
   readonly body: string | null;
   /** Epoch milliseconds. */
   readonly askedAt: number;

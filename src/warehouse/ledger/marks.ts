@@ -4,7 +4,7 @@ import { literal } from '../schema.ts';
 /** Name of the DuckDB variable that replaces the stored marks in a connection. */
 export const MARKS_VARIABLE = 'sightline_marks';
 
-/** Returns a text that changes with the stored marks, which are no data of upstream. */
+/** Returns a text that changes with the stored marks. They do not come from upstream, so the data version does not cover them. */
 export async function readMarksVersion(query: Query): Promise<string> {
   return String((await query('SELECT count(*), bit_xor(hash(m)) FROM sync.marks m'))[0]);
 }

@@ -38,7 +38,7 @@ export type Facts =
   | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
   | { readonly kind: 'order'; readonly members: readonly string[] };
 
-/** What candidates are found in. */
+/** Data from which candidates are derived. */
 export interface PointContext {
   /** Responses of upstream: to questions first, then reports, newest first. */
   readonly answers: readonly KnownAnswer[];
@@ -76,7 +76,7 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly least?: number;
   /** The part of a value that must be unique among the best; default: the value. */
   settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
-  /** Whether the facts also depend on other points, so that facts in which all candidates are alike say nothing about this one. */
+  /** Whether the facts also depend on other points, so that facts on which all candidates agree are no evidence. */
   readonly isPartial?: boolean;
   /** Whether it is about the order of rows. */
   readonly isOrder?: true;
