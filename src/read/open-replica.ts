@@ -73,7 +73,7 @@ export interface LastRun {
 export interface LiveMarks {
   /** Changes with the marks. */
   version(): string;
-  /** Returns the current marks as mart.marks reads them; null for those as of the replica. */
+  /** Returns the current marks as mart.marks reads them; null to use the marks in the replica. */
   read(): string | null;
 }
 

@@ -86,7 +86,8 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     query: 'Query parameters by their declared names.',
     verdict: 'equal, differs, or skipped if the data changed meanwhile.',
     fields: 'Paths of the differing fields, at most 20.',
-    convention: 'The point of the calibration with which both responses would be equal; null if there is none.',
+    convention:
+      'The points of the calibration, with values, with which both responses would be equal; null if there are none.',
     detail: 'The first difference.',
   },
   coverage: {

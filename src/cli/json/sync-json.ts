@@ -48,7 +48,12 @@ export const compare = z.object({
       member: z.string().nullable(),
       page: z.int().describe('number of the page, from 1'),
       query: z.record(z.string(), z.string()),
-      convention: z.string().nullable().describe('the point and value with which both responses would be equal'),
+      convention: z
+        .string()
+        .nullable()
+        .describe(
+          'the points and values with which both responses would be equal, `name: value`, separated by semicolons',
+        ),
       differences: z.array(bodyDifference),
     }),
   ),

@@ -45,7 +45,7 @@ export interface Comparison {
   readonly error: SightlineError | null;
 }
 
-/** What questions are asked with. */
+/** Dependencies of `comparePages`. */
 export interface Asking {
   readonly catalogue: Catalogue;
   readonly ask: AskUpstream;

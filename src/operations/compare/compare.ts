@@ -6,13 +6,13 @@ import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { readConventions } from '../../metrics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../../metrics/calibration/overrides.ts';
+import type { KnownAnswer } from '../../metrics/calibration/points/point.ts';
 import { createService } from '../../read/create-service.ts';
 import type { Service } from '../../read/service.ts';
 import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
 import type { ParameterNames } from '../../sync/slice.ts';
 import { createSyncStats } from '../../sync/sync-stats.ts';
-import { AllowanceReached } from '../../upstream/allowance.ts';
 import { createClient } from '../../upstream/client.ts';
 import { readBrandList } from '../../warehouse/brand-list.ts';
 import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparisons.ts';
@@ -89,7 +89,7 @@ async function compareOpened(
   const names = await database.exclusive(async ({ query }) => namesOf(catalogue, await readShapes(query)));
   const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
   const asked: ComparedReply[] = [];
-  let explanations: (string | null)[] = [];
+  let explanations: ReadonlyMap<KnownAnswer, string> = new Map();
   let error: SightlineError | null = null;
   try {
     const replica = await service.newest();
@@ -117,7 +117,7 @@ async function compareOpened(
     const used = { catalogue, conventions: replica.conventions };
     explanations = await database.exclusive(({ query }) => explainDifferences(query, used, answers));
   } catch (thrown) {
-    if (!(thrown instanceof AllowanceReached)) error = toSightlineError(signal.aborted ? interrupted() : thrown);
+    error = toSightlineError(signal.aborted ? interrupted() : thrown);
   } finally {
     await client.close();
     await close();
@@ -125,7 +125,7 @@ async function compareOpened(
   }
   const at = clock.now();
   const questions = asked.map(({ question, answer }) =>
-    answer === null ? question : { ...question, convention: explanations.shift() ?? null },
+    answer === null ? question : { ...question, convention: explanations.get(answer) ?? null },
   );
   await database.transaction((session) => writeComparison(session, { runId, at }, questions));
   await endRun(opened, run, stats, { at, error });

@@ -12,14 +12,14 @@ import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { differencesOfResponses } from './body-differences.ts';
 
 /**
- * Returns the conventions with which the stored data give each of the differing responses, as `name: value`, separated by semicolons; null
- * if there are none. They are calibrated with these responses, starting with the conventions that were used.
+ * Returns, for each differing response that the stored data give with other conventions, these conventions as `name: value`, separated by
+ * semicolons. They are calibrated with these responses, starting with the conventions that were used.
  */
 export async function explainDifferences(
   query: Query,
   { catalogue, conventions }: { readonly catalogue: Catalogue; readonly conventions: Conventions },
   answers: readonly KnownAnswer[],
-): Promise<(string | null)[]> {
+): Promise<ReadonlyMap<KnownAnswer, string>> {
   const compute = createCompute(query, catalogue, await readShapes(query));
   // If several values explain the responses, the first is found, so the used value is the first candidate.
   const points = calibrationPoints.map((point) => ({
@@ -31,7 +31,7 @@ export async function explainDifferences(
   const changed = Object.entries(found).flatMap(([name, { value }]) =>
     isEqual(value, conventions[name as keyof Conventions]) ? [] : [[name, value] as const],
   );
-  const explanations: (string | null)[] = [];
+  const explanations = new Map<KnownAnswer, string>();
   for (const answer of answers) {
     const isExplainedBy = async (values: typeof changed): Promise<boolean> => {
       const own = await compute(answer, answer.askedAt, { ...conventions, ...Object.fromEntries(values) });
@@ -43,7 +43,7 @@ export async function explainDifferences(
       if (await isExplainedBy(others)) needed = others;
     }
     const texts = needed.map(([name, value]) => `${name}: ${describeConvention(name as keyof Conventions, value)}`);
-    explanations.push((await isExplainedBy(needed)) ? texts.join('; ') : null);
+    if (await isExplainedBy(needed)) explanations.set(answer, texts.join('; '));
   }
   return explanations;
 }

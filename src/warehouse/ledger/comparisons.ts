@@ -14,7 +14,7 @@ export interface ComparedQuestion {
   readonly verdict: 'equal' | 'differs' | 'skipped';
   /** Differing fields. */
   readonly fields: readonly string[];
-  /** The convention with which both responses would be equal, `name: value`; null if there is none. */
+  /** The conventions with which both responses would be equal, `name: value`, separated by semicolons; null if there are none. */
   readonly convention: string | null;
   readonly detail: string | null;
 }
