@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, type Params, queryOf, queryPath } from './api.ts';
-import { type LoadedTable, useApi, useQuery } from './data.tsx';
+import { type ApiError, type Params, queryOf, queryPath } from './api.ts';
+import { asApiError, type LoadedTable, useApi, useQuery } from './data.tsx';
 import { type Row, type Table, textOf, toRecords } from './table.ts';
 
 /** The pages of a list that were loaded so far. */
@@ -55,13 +55,8 @@ export function useCursorPages(name: string, params: Params | null, pageRows: nu
     api.get<Table>(queryPath(name), { ...params, after }, controller.signal).then(
       (page) =>
         done({ rows: [...rest.rows, ...toRecords(page)], isComplete: page.rows.length < pageRows, error: null }),
-      (thrown: unknown) => done({ ...rest, error: errorOf(thrown) }),
+      (thrown: unknown) => done({ ...rest, error: asApiError(thrown) }),
     );
   }, [api, name, key, table, after, isComplete, first.isLoading, rest]);
   return { first, rows, isComplete, error: rest.error, more };
-}
-
-function errorOf(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown;
-  return new ApiError(0, 'invalid_response', thrown instanceof Error ? thrown.message : String(thrown), null);
 }
