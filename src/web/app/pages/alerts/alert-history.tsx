@@ -8,6 +8,8 @@ import { ScopeWith, useScope } from '../../state/scope.tsx';
 
 /** Days that are shown before and after an alert. */
 const DAYS = 28;
+/** The page of alerts does not show these filters, but its address may have them. */
+const NO_FILTERS = { engine: null, topic: null, tag: null, branded: null, prompt: null, competitor: null };
 
 interface AlertHistoryProps {
   readonly day: Day;
@@ -24,7 +26,7 @@ export function AlertHistory({ day, competitor, domain }: AlertHistoryProps): JS
   const end = [addDays(day, DAYS), last].sort()[0] ?? day;
   const days = { from: addDays(day, -DAYS), to: end < day ? day : end };
   return (
-    <ScopeWith changes={days} grain="day">
+    <ScopeWith changes={{ ...NO_FILTERS, ...days }} grain="day">
       <AgainstBrand
         title="Visibility around the alert"
         competitor={competitor}
