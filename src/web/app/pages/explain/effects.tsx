@@ -56,12 +56,17 @@ function MemberText({
         {name}
       </span>
       <span class="beside">
-        {format.value(before, measure.unit)} to {format.value(after, measure.unit)}{' '}
-        <Mark
-          change={{ change, isSignificant: verdict === 'not tested' ? null : verdict === 'significant' }}
-          unit={measure.unit}
-          isHigherBetter={measure.isHigherBetter}
-        />
+        {before === null ? 'no data before' : format.value(before, measure.unit)}
+        {after === null
+          ? ', no data now'
+          : `${before === null ? ', ' : ' to '}${format.value(after, measure.unit)}`}{' '}
+        {change !== null && (
+          <Mark
+            change={{ change, isSignificant: verdict === 'not tested' ? null : verdict === 'significant' }}
+            unit={measure.unit}
+            isHigherBetter={measure.isHigherBetter}
+          />
+        )}
       </span>
     </div>
   );
