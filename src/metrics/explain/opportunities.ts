@@ -4,7 +4,7 @@ import type { DayRange } from '../model/scope-sql.ts';
 import { twoSidedP } from './normal.ts';
 import type { OpportunityKind } from './opportunity-kinds.ts';
 import { OPPORTUNITY_KINDS, type Opportunity } from './opportunity.ts';
-import { quotedName } from './sentences.ts';
+import { promptEnd, quotedName } from './sentences.ts';
 import { adjustPs, ERROR_RATE } from './tests-of-change.ts';
 
 /** Greatest number of queries that `findOpportunities` runs: one for each kind, one more for the prompts that competitors win, and the marks. */
@@ -168,7 +168,7 @@ async function competitorWins(
     const one = best.get(String(id));
     if (one === undefined) return [];
     const name = String(text ?? id);
-    const sentence = `${one.lost} of ${one.answers} responses mention ${rival} but not the brand, ${one.won} mention the brand but not ${rival}: prompt ${quotedName(name)}.`;
+    const sentence = `${one.lost} of ${one.answers} responses mention ${rival} but not the brand, ${one.won} mention the brand but not ${rival}${promptEnd(name)}`;
     const shown = JSON.parse(String(evidence)) as string[];
     return { kind: 'competitor_wins' as const, id: one.promptId, name, n: one.lost, sentence, evidence: shown };
   });

@@ -89,6 +89,11 @@ export function associationSentence(metric: ExplainedMetric, association: Associ
   return `Association, not a cause: ${name} ${verbOf} ${is} of responses instead of ${was}.${compared}`;
 }
 
+/** Returns the end of a sentence about a prompt, which names it. */
+export function promptEnd(name: string): string {
+  return `: prompt ${quotedName(name)}.`;
+}
+
 /** Returns a name in quotation marks, on one line and shortened. */
 export function quotedName(name: string): string {
   const line = name.replaceAll(/\s+/g, ' ').trim();

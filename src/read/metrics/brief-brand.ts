@@ -4,7 +4,7 @@ import { brief } from '../../metrics/explain/brief-result.ts';
 import { readBrief, type UnlinkedFinding } from '../../metrics/explain/brief.ts';
 import type { ChangeScope } from '../../metrics/explain/change-units.ts';
 import type { DayRange } from '../../metrics/model/scope-sql.ts';
-import { CHANGE_PAGES, OPPORTUNITIES, type PageView } from './result-pages.ts';
+import { CHANGE_PAGES, LOST_PROMPTS_BLOCK, OPPORTUNITIES, type PageView } from './result-pages.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { oneBrand, oneOfBrands, rangeInput, readScope } from './scope-request.ts';
 import type { MetricsSource } from './table-result.ts';
@@ -51,5 +51,6 @@ function pageOf({ kind, metric, engine }: UnlinkedFinding, { brandId, from, to }
         ? CHANGE_PAGES[kind as keyof typeof CHANGE_PAGES]
         : OPPORTUNITIES;
   const filters = { brand: brandId, from, to, ...(engine === null ? {} : { engine }) };
-  return `${view.path}?${new URLSearchParams({ ...filters, ...view.more })}`;
+  const block = kind === 'prompt_lost' ? `#${LOST_PROMPTS_BLOCK}` : '';
+  return `${view.path}?${new URLSearchParams({ ...filters, ...view.more })}${block}`;
 }

@@ -42,5 +42,8 @@ export const CHANGE_PAGES: Readonly<Record<ChangeKind, PageView>> = {
   verification_failed: OPERATIONS,
 };
 
+/** Id of the block of lost prompts, which is far down on its page. */
+export const LOST_PROMPTS_BLOCK = 'lost-prompts';
+
 /** The page of opportunities. */
 export const OPPORTUNITIES: PageView = { path: '/opportunities' };

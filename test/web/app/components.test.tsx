@@ -1,11 +1,16 @@
 import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
+import { promptEnd } from '../../../src/metrics/explain/sentences.ts';
+import { LOST_PROMPTS_BLOCK } from '../../../src/read/metrics/result-pages.ts';
+import { idOf } from '../../../src/web/app/components/block-menu.tsx';
 import { DataTable } from '../../../src/web/app/components/data-table.tsx';
 import { Mark } from '../../../src/web/app/components/measured.tsx';
 import { EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
 import { Tabs } from '../../../src/web/app/components/tabs.tsx';
 import { Tile } from '../../../src/web/app/components/tile.tsx';
+import { LOST_PROMPTS } from '../../../src/web/app/pages/competitors/lost-prompts.tsx';
+import { withoutPrompt } from '../../../src/web/app/pages/opportunities/what-to-do.tsx';
 import { ApiError, createApi } from '../../../src/web/app/state/api.ts';
 import { ApiContext } from '../../../src/web/app/state/data.tsx';
 import { readFilters } from '../../../src/web/app/state/filters.ts';
@@ -46,6 +51,18 @@ function html(children: preact.ComponentChildren, search = ''): string {
     </ApiContext.Provider>,
   );
 }
+
+test('the brief links to the block of lost prompts', () => {
+  expect(LOST_PROMPTS_BLOCK).toBe(idOf(LOST_PROMPTS.title));
+});
+
+test('the sentence of a prompt that a competitor wins does not repeat the prompt', () => {
+  const name = 'Which bank  is best?';
+  const sentence = `4 of 5 responses mention Acme but not the brand${promptEnd(name)}`;
+  expect(withoutPrompt({ kind: 'competitor_wins', name, sentence })).toBe(
+    '4 of 5 responses mention Acme but not the brand.',
+  );
+});
 
 test('a change shows its direction and its size, and whether chance explains it', () => {
   const mark = (

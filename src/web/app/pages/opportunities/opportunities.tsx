@@ -10,7 +10,7 @@ import { PageHead } from '../../components/page-head.tsx';
 import { WhenLoaded } from '../../components/parts.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
 import { textOf } from '../../state/table.ts';
-import { opportunityPath, useOpportunities } from './what-to-do.tsx';
+import { opportunityPath, useOpportunities, withoutPrompt } from './what-to-do.tsx';
 
 /** Most items: 50 of each kind. */
 const ITEMS_MAX = 200;
@@ -21,11 +21,11 @@ const COLUMNS: readonly GivenColumn[] = [
   {
     name: 'name',
     label: 'Opportunity',
-    to: ({ kind, id }, scope) => opportunityPath({ kind: kind as Opportunity['kind'], id: textOf(id) }, scope),
-    below: ({ sentence, evidence }) => (
+    to: (row, scope) => opportunityPath(row as unknown as Opportunity, scope),
+    below: (row) => (
       <>
-        {textOf(sentence)}
-        <Evidence ids={evidence as readonly string[]} />
+        {withoutPrompt(row as unknown as Opportunity)}
+        <Evidence ids={row['evidence'] as readonly string[]} />
       </>
     ),
   },

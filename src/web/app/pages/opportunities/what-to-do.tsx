@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { Opportunity } from '../../../../metrics/explain/opportunity.ts';
+import { promptEnd } from '../../../../metrics/explain/sentences.ts';
 import { EmptyState, Tag, WhenLoaded } from '../../components/parts.tsx';
 import { type Loaded, useResource } from '../../state/data.tsx';
 import { Link } from '../../state/router.tsx';
@@ -24,6 +25,11 @@ export function opportunityPath({ kind, id }: Pick<Opportunity, 'kind' | 'id'>, 
   return linkTo(path, {}, more);
 }
 
+/** Returns the sentence of an opportunity for a place beside its name. */
+export function withoutPrompt({ kind, name, sentence }: Pick<Opportunity, 'kind' | 'name' | 'sentence'>): string {
+  return kind === 'competitor_wins' ? sentence.replace(promptEnd(name), '.') : sentence;
+}
+
 /** Returns the opportunities of the brand and days, the open and greatest first. Other filters do not apply. */
 export function useOpportunities(limit: number): Loaded<{ readonly opportunities: readonly Opportunity[] }> {
   const { brand, range } = useScope();
@@ -44,28 +50,27 @@ export function WhatToDo(): JSX.Element {
         </h2>
       </header>
       <WhenLoaded of={loaded}>
-        {({ opportunities }) => (
-          <ol class="rows tasks">
-            {opportunities
-              .filter(({ mark }) => mark === null)
-              .map((one) => (
+        {({ opportunities }) => {
+          const open = opportunities.filter(({ mark }) => mark === null);
+          if (open.length === 0) return <EmptyState>No open opportunities in these days.</EmptyState>;
+          return (
+            <ol class="rows tasks">
+              {open.map((one) => (
                 <li key={`${one.kind} ${one.id}`}>
                   <div>
                     <Link to={opportunityPath(one, scope)} dir="auto" class="clamped">
                       {one.name}
                     </Link>
                     <p class="quiet clamped" dir="auto">
-                      {one.sentence}
+                      {withoutPrompt(one)}
                     </p>
                   </div>
                   <Tag text={KINDS[one.kind][0]} />
                 </li>
               ))}
-            {opportunities.length === 0 && (
-              <EmptyState>Nothing to do: competitors win no prompt and no source.</EmptyState>
-            )}
-          </ol>
-        )}
+            </ol>
+          );
+        }}
       </WhenLoaded>
     </section>
   );
