@@ -57,13 +57,13 @@ async function storedMarks(replica: Replica, at: string): Promise<Mark[]> {
   return rows.map(([brandId, kind, id, value]) => ({ brandId, kind, id, value, at, by: null }) as Mark);
 }
 
-/** Rejects what is not the id of a current brand. */
+/** Checks the id of a current brand. Throws `invalid_parameter`. */
 export function checkBrand(brands: ReadonlyMap<string, unknown>, brandId: unknown): asserts brandId is string {
   if (typeof brandId !== 'string' || !brands.has(brandId))
     throw wrongProperty('brandId', brandId, 'the id of a current brand');
 }
 
-// A mark with another owner would have no effect.
+// Rejects owners that the marts would ignore.
 async function checkOwner(replica: Replica, brandId: string, value: unknown): Promise<void> {
   if (typeof value !== 'string' || Object.hasOwn(OWNER_MARKS, value)) return;
   const sql = 'SELECT 1 FROM mart.dim_competitor WHERE brand_id = $1 AND CAST(competitor_id AS VARCHAR) = $2';

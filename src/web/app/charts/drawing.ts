@@ -73,10 +73,10 @@ export function tickDays(days: readonly string[], width: number): readonly strin
   return days.filter((_, index) => (days.length - 1 - index) % step === 0);
 }
 
-/** Letters of Chinese, Japanese and Korean, which are as wide as two others. */
+/** Chinese, Japanese and Korean letters, which are twice as wide as Latin letters. */
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 
-/** Cuts a text after about `most` letters. */
+/** Shortens a text to the width of `most` Latin letters. */
 export function cut(text: string, most: number): string {
   let width = 0;
   let short = '';

@@ -36,7 +36,7 @@ export const PALETTES = {
   dark: { series: dark, ...darkParts },
 } as const;
 
-/** Index of a series of what is not known, which is grey and after all others. */
+/** Colour index of a series of unknown values: grey, and sorted after all other series. */
 export const NO_HUE = Number.POSITIVE_INFINITY;
 
 /** Entities other than the brand that have a colour of their own. */

@@ -1,5 +1,5 @@
 import type { Unit } from '../state/format.ts';
-import { type ChartContext, type Drawing, daysOf, type SeriesPoint, type Stop, valueText, cut } from './drawing.ts';
+import { type ChartContext, cut, type Drawing, daysOf, type SeriesPoint, type Stop, valueText } from './drawing.ts';
 import { drawAxes, drawBand, drawDot, drawLine, type LinePlot, openLinePlot } from './line-plot.ts';
 import { patternOf } from './palette.ts';
 

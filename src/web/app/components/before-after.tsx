@@ -15,7 +15,7 @@ interface BeforeAfterProps {
   readonly to: Day;
   /** Responses to this prompt only. */
   readonly prompt?: string;
-  /** Shown beside the brand; null for none. Without it, the change of the brand is a single test. */
+  /** Competitor shown beside the brand; null for none. If undefined, competitors are not tested, and p is not corrected for them. */
   readonly competitor?: string | null;
 }
 

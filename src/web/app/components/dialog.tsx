@@ -1,13 +1,13 @@
-import type { ComponentChildren, JSX, Ref } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 
 interface DialogProps {
-  readonly of: Ref<HTMLDialogElement> & { readonly current: HTMLDialogElement | null };
+  readonly of: RefObject<HTMLDialogElement | null>;
   readonly title: string;
   readonly onClose?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A window over the page, which `showModal` opens. */
+/** A modal dialog. The caller opens it with `showModal()`. */
 export function Dialog({ of, title, onClose, children }: DialogProps): JSX.Element {
   return (
     <dialog ref={of} class="dialog" aria-label={title} onClose={onClose}>

@@ -21,7 +21,7 @@ const SHOWN_MAX = 3;
 
 interface EntityListProps {
   readonly entities: readonly Named[];
-  /** Text beside a name. */
+  /** Returns the text beside a name, such as a count. */
   readonly beside?: (one: Named) => string;
 }
 

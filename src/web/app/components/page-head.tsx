@@ -4,9 +4,9 @@ import { FilterBar, type FilterBarProps } from './filter-bar.tsx';
 
 interface PageHeadProps {
   readonly title: ComponentChildren;
-  /** One sentence beside the title; the default are the days of the page's numbers. */
+  /** Text beside the title. Default: the days of the range if the page has filters, otherwise none. */
   readonly about?: ComponentChildren;
-  /** The filters of the page; without them it has no range either. */
+  /** Properties of the filter bar; undefined for a page without filters. */
   readonly filters?: FilterBarProps;
 }
 

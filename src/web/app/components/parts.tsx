@@ -55,7 +55,7 @@ export function EmptyState({ children }: { readonly children: ComponentChildren 
 }
 
 interface NotFoundProps {
-  /** What was not found. */
+  /** Noun of the title, such as Prompt. */
   readonly what: string;
   readonly about: string;
   readonly to: string;

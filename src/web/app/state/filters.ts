@@ -95,7 +95,7 @@ export interface StoredDays {
   readonly lastDay: Day | null;
 }
 
-/** Returns the first and the last day of the filters. They end with the last complete day, or with a first day that is not over yet. */
+/** Returns the first and the last day of the filters. The last day is the last complete day, or the last stored day if none is complete. */
 export function rangeOf(filters: Filters, completeTo: Day, stored: StoredDays | null): { from: Day; to: Day } {
   if (filters.range === null && filters.from !== null && filters.to !== null) {
     return { from: filters.from, to: filters.to };

@@ -101,8 +101,11 @@ export function useRoute(): Route {
   return useContext(RouteContext);
 }
 
-/** Returns the address of a route with other parameters; null or an empty value removes one. */
-export function addressWith({ path, search }: Pick<Route, 'path' | 'search'>, changes: Changes): string {
+/** New values of parameters of an address; null or an empty text removes a parameter. */
+export type AddressChanges = Readonly<Record<string, string | null>>;
+
+/** Returns the address of a route with other parameters. */
+export function addressWith({ path, search }: Pick<Route, 'path' | 'search'>, changes: AddressChanges): string {
   const changed = new URLSearchParams(search);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === '') changed.delete(name);
@@ -111,8 +114,6 @@ export function addressWith({ path, search }: Pick<Route, 'path' | 'search'>, ch
   const text = changed.toString();
   return text === '' ? path : `${path}?${text}`;
 }
-
-type Changes = Readonly<Record<string, string | null>>;
 
 /**
  * Returns a parameter of the address that belongs to one page, and the function that changes it. Other values than the allowed ones are

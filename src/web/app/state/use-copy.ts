@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 /** How long a copied text is reported, in milliseconds. */
 const REPORTED_MS = 2_000;
 
-/** Returns the function that copies a text, and what happened to the last one; empty after a short time. */
+/** Returns a function that copies a text, and the result of the last copy, which is an empty text after 2 s. */
 export function useCopy(): readonly [status: string, copy: (text: string) => void] {
   const [status, setStatus] = useState('');
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useCopy(): readonly [status: string, copy: (text: string) => voi
     return () => clearTimeout(timer);
   }, [status]);
   const copy = (text: string): void => {
-    // Without a secure connection there is no clipboard.
+    // `navigator.clipboard` is undefined without HTTPS, except on localhost.
     const written = Promise.resolve(navigator.clipboard).then((clipboard) => clipboard.writeText(text));
     written.then(
       () => setStatus('Copied'),

@@ -2,13 +2,14 @@ import { useState } from 'preact/hooks';
 import { asApiError, useApi, useMe } from './data.tsx';
 import { useScope } from './scope.tsx';
 
-/** A function that marks something, and why the last mark was not stored; empty if it was. */
 export interface Marking {
+  /** Stores a mark; null removes it. */
   set(value: string | null): void;
+  /** Message of the error of the last mark; empty without an error. */
   readonly failure: string;
 }
 
-/** Returns the function that marks something of the brand; null removes the mark. Returns null if the reader may not write marks. */
+/** Returns how to mark an item of the brand; null if the reader may not write marks. */
 export function useMarking(kind: string, id: string): Marking | null {
   const api = useApi();
   const { brand } = useScope();

@@ -111,7 +111,7 @@ interface ComparisonsProps {
   readonly competitor: string | null;
 }
 
-// The alert is checked against the days up to it, and the days after it against those.
+// Compares the days up to the alert with the days before them, and the days after the alert with the days up to it.
 function Comparisons({ day, competitor }: ComparisonsProps): JSX.Element {
   const { brands, format } = useScope();
   const last = brands.table?.completeTo ?? day;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Choice, DayField } from '../../components/filter-bar.tsx';
 import { EntityDot } from '../../components/parts.tsx';
 import { isDay } from '../../state/calendar-days.ts';
-import { addressWith, useRoute } from '../../state/router.tsx';
+import { type AddressChanges, addressWith, useRoute } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { type Kind, optionsOf, type Side } from './sides.ts';
 
@@ -16,7 +16,7 @@ export interface SidePickerProps {
 export function SidePicker({ kinds, kind, sides }: SidePickerProps): JSX.Element {
   const route = useRoute();
   const scope = useScope();
-  const set = (changes: Parameters<typeof addressWith>[1]): void => route.navigate(addressWith(route, changes));
+  const set = (changes: AddressChanges): void => route.navigate(addressWith(route, changes));
   const [a, b] = sides;
   const pick = (name: 'a' | 'b', side: Side): JSX.Element => {
     const label = name === 'a' ? 'First' : 'Second';

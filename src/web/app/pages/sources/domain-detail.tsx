@@ -14,7 +14,7 @@ import { CITING_RESPONSES, DOMAIN_ENGINES } from './source-tables.ts';
 /** One domain: its history, its engines, its pages, and the responses that cite it. */
 export function DomainDetail({ domain }: { readonly domain: string }): JSX.Element {
   const { linkTo, brand } = useScope();
-  // The owner is the same in all views.
+  // The owner does not depend on the filters.
   const ever = brand && { brand: brand.id, from: brand.firstDay, to: brand.lastDay, compare_to: 'none' };
   const [page] = toRecords(useQuery('cited_pages', ever && { ...ever, domain, limit: 1 }).table);
   return (

@@ -2,10 +2,9 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { TableBlock } from '../../components/data-table.tsx';
 import type { GivenColumn } from '../../components/table-columns.tsx';
-import { NO_COLUMNS } from '../../components/table-view.ts';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
-import { numberOf, textOf, toRecords } from '../../state/table.ts';
+import { numberOf, toRecords } from '../../state/table.ts';
 
 /** Minimum number of pairs of weeks of a correlation, as in the query. */
 const WEEKS_LEAST = 12;
@@ -26,15 +25,17 @@ const COLUMNS: readonly GivenColumn[] = [
 export function TrafficCorrelation(): JSX.Element {
   const { brand, format } = useScope();
   const data = useQuery('traffic_correlation', brand && { brand: brand.id });
-  const rows = useMemo(() => toRecords(data.table), [data.table]);
-  const weeks = Math.max(0, ...rows.map((row) => numberOf(row['weeks']) ?? 0));
-  const isKnown = rows.some((row) => textOf(row['correlation']) !== '');
+  const rows = useMemo(() => {
+    const all = toRecords(data.table);
+    return all.some(({ correlation }) => correlation !== null) ? all : [];
+  }, [data.table]);
+  const weeks = Math.max(0, ...toRecords(data.table).map((row) => numberOf(row['weeks']) ?? 0));
   return (
     <TableBlock
       title="Correlation of visibility and visits"
       about="A correlation is not a cause: both may follow a season, a campaign or news. Over all stored complete weeks, independent of the filters. With four lags tested, one of them differs from 0 by chance more often than in a single test."
       data={data}
-      rows={isKnown ? rows : NO_COLUMNS}
+      rows={rows}
       columns={COLUMNS}
       empty={
         weeks === 0
