@@ -229,6 +229,7 @@ test('a key or a URL with a password that was pasted into another setting is not
     { environment: { SIGHTLINE_BASE_URL: `ftp://x/?${secret}` } },
     { environment: { SIGHTLINE_CONNECTIONS: secret } },
     { environment: { SIGHTLINE_CLOCK: 'postgres://user:abcdefgh@db.example.com/x' } },
+    { environment: { SIGHTLINE_WORKSPACE: 'postgres://user:abcdefgh@db.example.com/x' } },
     { file: { compression: secret } },
     { file: { [secret]: 1 } },
     { file: { workspaces: { acme: { baseUrl: BASE_URL, apiKeyVariable: secret } } } },

@@ -110,13 +110,14 @@ export function loadConfig({ flags, environment, folder, file: known, isNew }: C
   const file = known ?? readConfigFile(folder);
   const workspacesFolder = dataFolderOf({ flags, environment, folder, file });
   const wanted = flags.workspace ?? nonEmpty(environment['SIGHTLINE_WORKSPACE']);
-  if (wanted !== undefined && isNew === true) checkWorkspaceName(wanted);
+  const isTyped = flags.workspace !== undefined;
+  if (wanted !== undefined && isNew === true) checkWorkspaceName(wanted, isTyped);
   const name =
     wanted === undefined
       ? standardWorkspace(environment, file)
       : isNew === true
         ? wanted
-        : findWorkspace(wanted, file, workspacesFolder, flags.workspace !== undefined);
+        : findWorkspace(wanted, file, workspacesFolder, isTyped);
   const declared = file.workspaces?.[name];
   const read = <Group extends SettingGroup>(group: Group, own: GivenOf<Group> = {}, ofAll: GivenOf<Group> = {}) =>
     readGroup(group, environment, own, ofAll);

@@ -4,7 +4,7 @@ import { chooseName, nearestName } from '../choose-name.ts';
 import { SightlineError } from '../errors.ts';
 import { type ConfigSources, type FileConfig, invalid, readConfigFile } from './config-file.ts';
 import { nonEmpty } from './environment.ts';
-import { allowedOf } from './setting-schema.ts';
+import { describeIssue } from './setting-schema.ts';
 import { workspaceName } from './shared-schemas.ts';
 
 /** Name of the workspace that the environment variables configure. */
@@ -35,11 +35,14 @@ export function declaredWorkspaces(
 }
 
 /**
- * Checks the form of a workspace name.
+ * Checks the form of a workspace name from the command line, or from its variable.
  * @throws `config_invalid`
  */
-export function checkWorkspaceName(name: string): void {
-  if (!workspaceName.safeParse(name).success) throw invalid('--workspace', name, allowedOf(workspaceName));
+export function checkWorkspaceName(name: string, isTyped = true): void {
+  const [issue] = workspaceName.safeParse(name).error?.issues ?? [];
+  if (issue === undefined) return;
+  const source = isTyped ? '--workspace' : 'SIGHTLINE_WORKSPACE';
+  throw new SightlineError('config_invalid', describeIssue(workspaceName, issue, name, source));
 }
 
 /**
@@ -65,7 +68,7 @@ export function findWorkspace(
   isTyped: boolean,
 ): string {
   if (Object.hasOwn(workspaces, wanted) || wanted === DEFAULT_WORKSPACE) return wanted;
-  checkWorkspaceName(wanted);
+  checkWorkspaceName(wanted, isTyped);
   if (existsSync(join(workspacesFolder, wanted))) return wanted;
   const names = [DEFAULT_WORKSPACE, ...Object.keys(workspaces), ...foldersIn(workspacesFolder)];
   const creating = wanted === DEMO_WORKSPACE ? '`sightline demo`' : `\`sightline init --workspace ${wanted}\``;
