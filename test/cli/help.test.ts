@@ -32,23 +32,22 @@ function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
 }
 
-/** The paths of the settings in a JSON Schema; those of a workspace are also settings of the file. */
-function leafPaths(
-  { properties = {}, additionalProperties, items, anyOf, oneOf }: z.core.JSONSchema.BaseSchema,
-  path: string,
+/** The paths of all members in a JSON Schema. A member of a workspace with the name of a setting of the file is that setting. */
+function memberPaths(
+  { properties = {}, additionalProperties, items, anyOf = [], oneOf = [] }: z.core.JSONSchema.BaseSchema,
+  path = '',
 ): string[] {
-  const inner = (schema: unknown, at: string): string[] => leafPaths(schema as z.core.JSONSchema.BaseSchema, at);
-  const below = [
-    ...Object.entries(properties).flatMap(([name, member]) => inner(member, path === '' ? name : `${path}.${name}`)),
+  const inner = (schema: unknown, at: string): string[] => memberPaths(schema as z.core.JSONSchema.BaseSchema, at);
+  return [
+    ...Object.entries(properties).flatMap(([name, member]) => {
+      const at = path === '' ? name : `${path}.${name}`;
+      if (path.startsWith('workspaces.') && Object.hasOwn(fileSchema.shape, name)) return [];
+      return [at, ...inner(member, at)];
+    }),
     ...(typeof additionalProperties === 'object' ? inner(additionalProperties, `${path}.<name>`) : []),
     ...(items === undefined ? [] : inner(items, `${path}[]`)),
-    ...[...(anyOf ?? []), ...(oneOf ?? [])].flatMap((option) => inner(option, path)),
+    ...[...anyOf, ...oneOf].flatMap((option) => inner(option, path)),
   ];
-  // Elements and values without members are part of their setting.
-  const names = below.filter(
-    (each) => /[.\w]$/.test(each) && each !== path && !/^workspaces\.<name>\.(?!baseUrl|apiKey)/.test(each),
-  );
-  return names.length > 0 ? names : [path];
 }
 
 test.each(leaves.map((command) => ({ path: pathOf(command), command })))(
@@ -134,14 +133,15 @@ describe('the help', () => {
       (name) => readFileSync(new URL(`src/base/config/${name}`, ROOT), 'utf8').match(/\bSIGHTLINE_[A-Z_]+\b/g) ?? [],
     );
     expect(read.length).toBeGreaterThan(20);
-    for (const variable of read) expect(stdout).toContain(variable);
+    for (const variable of read) expect(stdout).toMatch(new RegExp(`^(\\S+ \\()?${variable}\\)?\n {4}`, 'm'));
     expect(stdout).toMatch(
-      /^connections\n {4}.*\n {4}allowed: a whole number from 1 to 64; default: 8; variable: SIGHTLINE_CONNECTIONS$/m,
+      /^connections \(SIGHTLINE_CONNECTIONS\)\n {4}.*\n {4}default: 8; allowed: a whole number from 1 to 64$/m,
     );
     expect(stdout).toMatch(/^destinations\.<name>\.kind\n.*\n {4}allowed: postgres, ducklake, .* or iceberg$/m);
-    const paths = leafPaths(z.toJSONSchema(fileSchema, { unrepresentable: 'any' }), '');
+    const explained = stdout.split(/\n(?! )/).flatMap((entry) => /^(\S+)( \(\w+\))?\n {4}/.exec(entry)?.[1] ?? []);
+    const paths = memberPaths(z.toJSONSchema(fileSchema, { unrepresentable: 'any' }));
     expect(paths).toContain('oauth.grants[].claims');
-    for (const path of paths) expect(stdout).toContain(`\n${path}\n    `);
+    expect(paths.filter((path) => !explained.includes(path))).toEqual(['keep', 'resources', 'calibration']);
     expectRefusal(await runCli(['help', '--settings', '--errors'], surroundings), 'usage', false);
   });
 

@@ -3,15 +3,15 @@ import { SightlineError } from '../errors.ts';
 import { readSecret } from './key-file.ts';
 import { variableName } from './shared-schemas.ts';
 
-const urlVariable = variableName('the name of the environment variable with the URL').meta({
-  about: 'the variable with the URL of the database',
-});
+const urlVariable = variableName('the name of the environment variable with the URL of the database');
 
 /** Schema of the `budget` setting in the configuration file. */
 export const budgetSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({
-      kind: z.literal('file').meta({ about: 'files of the data folder, or a database that several machines share' }),
+      kind: z
+        .literal('file')
+        .meta({ about: 'file: files of dataDir; postgres: a database that several machines share' }),
     }),
     z.strictObject({ kind: z.literal('postgres'), urlVariable }),
   ])

@@ -30,7 +30,7 @@ export const PUBLISHED_MARTS = ['none', 'star', 'all'] as const;
 /** Readers of the data folder besides its owner: nobody, or the group. */
 export const PERMISSIONS = ['private', 'group'] as const;
 
-/** Most questions that the calibration asks after the first sync, and again after a contradiction; also the default. */
+/** Default and maximum number of requests that calibration sends after the first sync, and again after a contradiction. */
 export const PROBES = 6;
 
 /** A number of snapshots. */
@@ -43,7 +43,7 @@ export const common = {
     preset: 'authorization',
   }),
   clock: z.enum(CLOCKS).optional().meta({
-    about: "whether upstream's clock must agree with this machine's, or upstream uses another date on purpose",
+    about: "checked: upstream's clock must agree with this machine's; upstream: upstream uses another date on purpose",
     variable: 'SIGHTLINE_CLOCK',
     preset: 'checked',
   }),
@@ -58,6 +58,21 @@ export const common = {
     .max(64)
     .optional()
     .meta({ about: 'requests in progress at a time', variable: 'SIGHTLINE_CONNECTIONS', preset: 8 }),
+  rereadRequests: z.int().min(0).max(100_000).optional().meta({
+    about: 'requests per sync, at most, that re-read old days to find edits that change no count; 0 disables them',
+    variable: 'SIGHTLINE_REREAD_REQUESTS',
+    preset: 20,
+  }),
+  rawDays: z.int().min(0).max(3650).optional().meta({
+    about: "days to keep raw pages, by this machine's clock; 0 keeps none",
+    variable: 'SIGHTLINE_RAW_DAYS',
+    preset: 30,
+  }),
+  rawMegabytes: z.int().min(0).max(10_000_000).optional().meta({
+    about: 'the maximum size of raw pages in MB; the oldest are deleted first; 0 keeps none',
+    variable: 'SIGHTLINE_RAW_MB',
+    preset: 2000,
+  }),
   compression: z
     .enum(COMPRESSIONS)
     .optional()
@@ -73,21 +88,6 @@ export const common = {
     .describe('none, star (dimensions and facts) or all')
     .optional()
     .meta({ about: 'the marts in snapshots, buckets and destinations', variable: 'SIGHTLINE_MARTS', preset: 'star' }),
-  rawDays: z.int().min(0).max(3650).optional().meta({
-    about: "days to keep raw pages, by this machine's clock; 0 keeps none",
-    variable: 'SIGHTLINE_RAW_DAYS',
-    preset: 30,
-  }),
-  rawMegabytes: z.int().min(0).max(10_000_000).optional().meta({
-    about: 'the maximum size of raw pages in MB; the oldest are deleted first; 0 keeps none',
-    variable: 'SIGHTLINE_RAW_MB',
-    preset: 2000,
-  }),
-  rereadRequests: z.int().min(0).max(100_000).optional().meta({
-    about: 'requests per sync, at most, that re-read old days to find edits that change no count; 0 disables them',
-    variable: 'SIGHTLINE_REREAD_REQUESTS',
-    preset: 20,
-  }),
 };
 /** Snapshots to keep. */
 export const keep = {
@@ -96,13 +96,21 @@ export const keep = {
     variable: 'SIGHTLINE_KEEP_DAILY',
     preset: 14,
   }),
-  weekly: snapshots.optional().meta({ about: 'the same by ISO week', variable: 'SIGHTLINE_KEEP_WEEKLY', preset: 8 }),
-  monthly: snapshots.optional().meta({ about: 'the same by month', variable: 'SIGHTLINE_KEEP_MONTHLY', preset: 24 }),
+  weekly: snapshots.optional().meta({
+    about: 'snapshots to keep: the newest of each of this many ISO weeks',
+    variable: 'SIGHTLINE_KEEP_WEEKLY',
+    preset: 8,
+  }),
+  monthly: snapshots.optional().meta({
+    about: 'snapshots to keep: the newest of each of this many months',
+    variable: 'SIGHTLINE_KEEP_MONTHLY',
+    preset: 24,
+  }),
 };
-/** Questions that the calibration may ask. */
+/** Requests that calibration may send. */
 export const calibration = {
   probes: z.int().min(0).max(PROBES).optional().meta({
-    about: 'questions that the calibration may ask after the first sync, and again after a contradiction; 0 asks none',
+    about: 'requests that calibration may send after the first sync, and again after a contradiction; 0 sends none',
     variable: 'SIGHTLINE_CALIBRATION_PROBES',
     preset: PROBES,
   }),
@@ -114,61 +122,59 @@ const patterns = z
   .describe('a list of names or paths of endpoints; * stands for any characters');
 /** Endpoints to mirror, and limits for those that no declaration describes. */
 export const resources = {
-  include: patterns.optional().meta({ about: 'undeclared endpoints that are mirrored; without it, all' }),
-  exclude: patterns.optional().meta({ about: 'endpoints that are not read, declared or not' }),
+  include: patterns.optional().meta({ about: 'endpoints without a declaration that are mirrored', whenUnset: 'all' }),
+  exclude: patterns
+    .optional()
+    .meta({ about: 'endpoints that are not read, with or without a declaration', whenUnset: 'none' }),
   requests: z
     .int()
     .min(0)
     .max(100_000)
     .optional()
-    .meta({ about: 'requests of a sync for all undeclared endpoints, at most; 0 mirrors none', preset: 500 }),
+    .meta({ about: 'requests per sync, at most, for endpoints without a declaration; 0 mirrors none', preset: 500 }),
   // A hundred take 20 seconds of CPU in the first sync.
-  endpoints: z
-    .int()
-    .min(0)
-    .max(1_000)
-    .optional()
-    .meta({ about: 'undeclared endpoints that are mirrored, at most: the first of the document', preset: 100 }),
+  endpoints: z.int().min(0).max(1_000).optional().meta({
+    about: "endpoints without a declaration that are mirrored, at most: the first ones of upstream's OpenAPI document",
+    preset: 100,
+  }),
 };
 const anything = z.record(z.string(), z.unknown());
 const inFile = {
   ...common,
-  budget: budgetSchema
-    .optional()
-    .meta({ about: 'where the request budget of a key is kept', preset: 'files of dataDir' }),
   keep: z.strictObject(keep).optional(),
+  publish: publishSchema
+    .optional()
+    .meta({ about: 'where snapshots are published', whenUnset: 'the folder of the workspace' }),
+  destinations: destinationsSchema.optional().meta({ about: 'databases that `sightline load` fills, by name' }),
+  home: workspaceName
+    .describe('the name of a destination, not of kind iceberg')
+    .optional()
+    .meta({ about: 'the destination that keeps the warehouse between runs' }),
   resources: z.strictObject(resources).optional(),
+  calibration: z.strictObject(calibration).optional(),
+  conventions: anything
+    .describe('an object with the value of each point, as `sightline calibration --point NAME` shows it')
+    .optional()
+    .meta({ about: 'how upstream computes numbers and orders rows: replaces values that calibration has inferred' }),
   domains: z
     .record(z.string().min(1).max(300), z.string().min(1).max(200))
     .describe('an object with a host and its owner: ours, forum, press, other, or the name of a competitor')
     .optional()
     .meta({ about: 'the owners of cited sites' }),
-  destinations: destinationsSchema.optional().meta({ about: 'databases that `sightline load` fills, by name' }),
-  calibration: z.strictObject(calibration).optional(),
-  conventions: anything
-    .describe('an object with a member for each convention')
+  budget: budgetSchema
     .optional()
-    .meta({ about: 'how upstream computes numbers and orders rows; overrides the calibration' }),
+    .meta({ about: 'the storage of the request budget of a key', whenUnset: 'files of dataDir' }),
   jobs: anything
-    .describe('an object with a member for each job')
+    .describe('an object with the members to set of each job, such as { "nightly": { "cron": "0 3 * * *" } }')
     .optional()
-    .meta({ about: 'schedules and steps of jobs' }),
-  notify: notifySchema.optional().meta({ about: 'webhooks and mailboxes' }),
-  publish: publishSchema.optional().meta({ about: 'the bucket to which snapshots are published' }),
-  home: workspaceName
-    .describe('the name of a destination')
-    .optional()
-    .meta({ about: 'the destination that keeps the warehouse between runs' }),
+    .meta({ about: 'jobs to change or add, by name; `sightline jobs` lists all' }),
+  notify: notifySchema.optional().meta({ about: 'a list of receivers of notifications: webhooks and mailboxes' }),
 };
-const apiKeyVariable = variableName('the name of the environment variable with the key').meta({
-  about: "the variable with the workspace's key, or with `_FILE` added the one with the path of a file with the key",
-  preset: 'SIGHTLINE_API_KEY without workspaces',
+const apiKeyVariable = variableName('the name of the environment variable with the key of the workspace').meta({
+  about: 'the variable with this name and `_FILE` may have the path of a file with the key instead',
 });
 /** Root of the versioned API of a workspace. */
-export const baseUrl = z
-  .string()
-  .describe('the https URL of the versioned API, such as https://api.example.com/v1')
-  .meta({ about: 'the root of the versioned API', preset: 'SIGHTLINE_BASE_URL without workspaces' });
+export const baseUrl = z.string().describe('the https URL of the versioned API, such as https://api.example.com/v1');
 /** Folder with a folder per workspace. */
 export const dataDir = z
   .string()
@@ -178,7 +184,7 @@ export const dataDir = z
   .meta({ about: 'the folder with one folder per workspace', variable: 'SIGHTLINE_DATA_DIR', preset: './data' });
 /** Schema of `permissions`. */
 export const permissions = z.enum(PERMISSIONS).optional().meta({
-  about: 'who can read the data folder: its owner, or the group too',
+  about: 'readers of the data folder: its owner, or also its group',
   variable: 'SIGHTLINE_PERMISSIONS',
   preset: 'private',
 });
@@ -190,7 +196,7 @@ export const fileSchema = z.strictObject({
   // All workspaces share one address of the read server.
   oauth: oauthSchema.optional().meta({ about: 'the authorization server whose access tokens `serve` accepts' }),
   // All workspaces share one queue.
-  runner: runnerSchema.optional().meta({ about: 'the queue of jobs', preset: 'the process that schedules them' }),
+  runner: runnerSchema.optional().meta({ about: 'the queue of jobs', whenUnset: 'the process that schedules them' }),
   workspaces: z
     .record(
       workspaceName,
@@ -200,7 +206,7 @@ export const fileSchema = z.strictObject({
     .optional()
     .meta({
       about:
-        'the workspaces by name; each may have its own value of every setting above, except of dataDir, permissions, oauth and runner',
+        'the workspaces by name; each may have its own value of every setting above, except dataDir, permissions, oauth and runner',
     }),
 });
 

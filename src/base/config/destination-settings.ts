@@ -42,7 +42,7 @@ export type CatalogAccess =
     };
 
 const urlVariable = variableName('the name of the environment variable with the URL').meta({
-  about: 'postgres: the variable with the URL; ducklake: that of a catalog in PostgreSQL',
+  about: 'postgres: the database; ducklake: its catalog in PostgreSQL',
 });
 // DuckDB parses the rest of a path with a question mark as parameters.
 const path = z
@@ -71,7 +71,7 @@ const schemaPerWorkspace = z
   .boolean()
   .optional()
   .describe('true for a schema for each workspace, or false for one schema with a column for the workspace')
-  .meta({ about: 'whether each workspace has tables of its own; not for sqlite', preset: false });
+  .meta({ about: 'not for sqlite', preset: false });
 
 const destination = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -90,25 +90,21 @@ const destination = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('duckdb'), path, schemaPerWorkspace }),
   z.strictObject({
     kind: z.literal('iceberg'),
-    url: z
-      .string()
-      .describe(`the https URL of ${CATALOG}`)
-      .meta({ about: 'iceberg: the catalog, to which /v1/config is added' }),
-    warehouse: printable.optional().meta({ about: 'iceberg: the warehouse', preset: 'the only one of the catalog' }),
+    url: z.string().describe(`the https URL of ${CATALOG}`).meta({ about: 'iceberg: /v1/config is added to the URL' }),
+    warehouse: printable.optional().meta({ about: 'iceberg: the warehouse', whenUnset: 'the only one of the catalog' }),
     tokenVariable: variableName('the name of the environment variable with the token')
       .optional()
-      .meta({ about: 'iceberg: the variable with a bearer token' }),
+      .meta({ about: 'iceberg: a bearer token' }),
     credentialVariable: variableName('the name of the environment variable with <client ID>:<secret>')
       .optional()
-      .meta({ about: 'iceberg, instead: the variable with the client of OAuth 2 that requests and renews tokens' }),
-    tokenUrl: z
-      .string()
-      .describe(`the https URL of ${TOKENS}`)
-      .optional()
-      .meta({ about: 'iceberg, with credentialVariable: where tokens are requested', preset: '<url>/v1/oauth/tokens' }),
+      .meta({ about: 'iceberg, instead of tokenVariable: the client of OAuth 2 that requests and renews tokens' }),
+    tokenUrl: z.string().describe(`the https URL of ${TOKENS}`).optional().meta({
+      about: 'iceberg, with credentialVariable: where tokens are requested',
+      whenUnset: '<url>/v1/oauth/tokens',
+    }),
     scope: printable
       .optional()
-      .meta({ about: 'iceberg, with credentialVariable: the scope of tokens', preset: 'PRINCIPAL_ROLE:ALL' }),
+      .meta({ about: 'iceberg, with credentialVariable: the scope of tokens', whenUnset: 'PRINCIPAL_ROLE:ALL' }),
     schemaPerWorkspace,
   }),
 ]);

@@ -56,35 +56,40 @@ export const notifySchema = z
     z.strictObject({
       urlVariable: variableName('the name of the environment variable with the URL').meta({
         about:
-          'the variable with the secret address: https, or http on loopback; for e-mail smtps://USER:PASSWORD@HOST, or smtp://…:587 with STARTTLS',
+          'the URL is secret: https, or http on loopback; for e-mail smtps://USER:PASSWORD@HOST, or smtp://…:587 with STARTTLS',
       }),
       format: z.enum(NOTIFY_FORMATS).optional().meta({
         about: 'the form of the messages; teams is a workflow "When a Teams webhook request is received"',
         preset: 'json',
       }),
       secretVariable: variableName('the name of the environment variable with the secret').optional().meta({
-        about: 'the variable with the signing secret: whsec_ and base64, or any text; at least 16 bytes',
-        preset: 'messages are not signed',
+        about: 'the signing secret: whsec_ and base64, or any text; at least 16 bytes',
+        whenUnset: 'messages are not signed',
       }),
       events: z
         .array(z.enum(NOTIFY_EVENTS))
         .min(1)
         .optional()
-        .meta({ about: 'the events that are sent', preset: 'all' }),
+        .meta({ about: 'the events that are sent', whenUnset: 'all' }),
       staleHours: z
         .number()
         .positive()
         .max(8_784)
         .describe('a number of hours above 0, at most 8784')
         .optional()
-        .meta({ about: 'the age of the data from which they are stale', preset: STALE_HOURS }),
-      to: z.array(mailAddress).min(1).max(50).optional().meta({ about: 'receivers, only for e-mail' }),
+        .meta({ about: 'the age from which data are stale', preset: STALE_HOURS }),
+      to: z
+        .array(mailAddress)
+        .min(1)
+        .max(50)
+        .describe('a list of 1 to 50 e-mail addresses')
+        .optional()
+        .meta({ about: 'receivers, only for e-mail' }),
       from: mailAddress.optional().meta({ about: 'the sender, only for e-mail' }),
       link: z
         .url({ protocol: /^https?$/ })
-        .describe('the http or https address of the data pages, to which messages link')
-        .optional()
-        .meta({ about: 'the address of the data pages, to which messages for people link' }),
+        .describe('the http or https address of the data pages, to which messages for people link')
+        .optional(),
     }),
   )
   .max(20);

@@ -67,7 +67,7 @@ export const oauthSchema = z.strictObject({
       'the https URL of an authorization server, as in the iss claim of its tokens; http only on loopback; no link-local address',
     )
     .optional()
-    .meta({ about: 'the authorization server', variable: 'SIGHTLINE_OAUTH_ISSUER' }),
+    .meta({ variable: 'SIGHTLINE_OAUTH_ISSUER' }),
   resource: z
     .string()
     .describe(
@@ -75,7 +75,7 @@ export const oauthSchema = z.strictObject({
     )
     .optional()
     .meta({
-      about: 'the MCP endpoint: the value of the aud claim that tokens need',
+      about: 'the value of the aud claim that tokens need',
       variable: 'SIGHTLINE_OAUTH_RESOURCE',
     }),
   audiences: z
@@ -83,12 +83,12 @@ export const oauthSchema = z.strictObject({
     .max(10)
     .describe('a list of at most 10 more accepted values of the aud claim')
     .optional()
-    .meta({ about: 'other accepted values of the aud claim', preset: 'none' }),
+    .meta({ whenUnset: 'none' }),
   jwksUri: z
     .string()
     .describe('the https URL of the key set of the issuer; http only on loopback; no link-local address')
     .optional()
-    .meta({ about: "the issuer's keys", preset: "from the issuer's metadata" }),
+    .meta({ whenUnset: "from the issuer's metadata" }),
   scopes: scopes
     .min(1)
     .describe('a list of 1 to 20 scopes, such as sightline:read')
@@ -102,7 +102,7 @@ export const oauthSchema = z.strictObject({
     .array(z.enum(ALGORITHMS))
     .min(1)
     .optional()
-    .meta({ about: 'the allowed signature algorithms', preset: 'all' }),
+    .meta({ about: 'accepted signature algorithms', whenUnset: 'all' }),
   clockSkewSeconds: z
     .int()
     .min(0)
@@ -111,9 +111,8 @@ export const oauthSchema = z.strictObject({
     .optional()
     .meta({ about: 'the tolerance for exp, nbf and iat', preset: CLOCK_SKEW_SECONDS }),
   workspaceClaim: claimName
-    .describe('the name of the claim with the name of the workspace')
-    .optional()
-    .meta({ about: 'the claim that names the workspace of a token, or a list of them' }),
+    .describe('the name of the claim with the name of the workspace, or a list of names')
+    .optional(),
   grants: z
     .array(
       z.strictObject({
@@ -131,7 +130,7 @@ export const oauthSchema = z.strictObject({
     )
     .max(1_000)
     .optional()
-    .meta({ about: 'workspaces by scopes and claims', preset: 'none' }),
+    .meta({ about: 'a list of workspaces that tokens with certain scopes and claims open', whenUnset: 'none' }),
 });
 
 /**

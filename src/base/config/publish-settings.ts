@@ -43,48 +43,40 @@ const PREFIX = /^(?!\.{1,2}(\/|$))[\w.=+@-]+(\/(?!\.{1,2}(\/|$))[\w.=+@-]+)*$/;
 
 /** Schema of the `publish` setting in the configuration file. */
 export const publishSchema = z.strictObject({
-  kind: z.enum(PUBLISH_KINDS).meta({
-    about: 'where snapshots are published beside the folder of the workspace',
-    preset: 'folder: nowhere else',
-  }),
+  kind: z.enum(PUBLISH_KINDS).meta({ about: 'folder: only to the folder of the workspace; s3: also to a bucket' }),
   bucket: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/)
-    .describe('the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens')
-    .optional()
-    .meta({ about: 'an existing bucket' }),
+    .describe('the name of a bucket that exists: 3 to 63 lower-case letters, digits, dots and hyphens')
+    .optional(),
   prefix: z
     .string()
     .max(512)
     .regex(PREFIX)
     .describe('folder names separated by /, such as lake/sightline, of letters, digits and _ . = + @ -')
     .optional()
-    .meta({ about: 'objects are below <prefix>/<workspace>/', preset: 'none' }),
+    .meta({ about: 'objects are below <prefix>/<workspace>/', whenUnset: 'none' }),
   region: z
     .string()
     .regex(/^[a-zA-Z0-9-]{1,64}$/)
-    .describe('the name of a region, such as eu-central-1')
+    .describe('the region of the bucket, such as eu-central-1')
     .optional()
-    .meta({ about: 'the region of the bucket', preset: "AWS_REGION or the profile's; us-east-1 with an endpoint" }),
-  endpoint: z
-    .string()
-    .describe(`the https URL of ${STORE}`)
-    .optional()
-    .meta({ about: 'the address of a store that is not AWS', preset: 'AWS' }),
-  pathStyle: z
-    .boolean()
-    .optional()
-    .meta({ about: 'whether the bucket is in the path instead of the host name', preset: 'true with an endpoint' }),
+    .meta({ whenUnset: "AWS_REGION or the profile's, or us-east-1 with an endpoint" }),
+  endpoint: z.string().describe(`the https URL of ${STORE}`).optional().meta({ whenUnset: 'AWS' }),
+  pathStyle: z.boolean().optional().meta({
+    about: 'whether the bucket is in the path instead of the host name',
+    whenUnset: 'true with an endpoint, otherwise false',
+  }),
   encryption: z
     .enum(ENCRYPTIONS)
     .optional()
-    .meta({ about: 'the encryption of objects by the store', preset: 'that of the bucket' }),
+    .meta({ about: 'the encryption of objects by the store', whenUnset: 'that of the bucket' }),
   kmsKeyId: z
     .string()
     .regex(/^[\w:/-]{1,2048}$/)
     .describe('the id or the ARN of a key, with "encryption": "aws:kms"')
     .optional()
-    .meta({ about: 'the key for aws:kms', preset: 'the default key of the account' }),
+    .meta({ whenUnset: 'the default key of the account' }),
 });
 
 /**

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { readPostgresUrl } from './budget-settings.ts';
 import { variableName } from './shared-schemas.ts';
 
-const urlVariable = variableName('the name of the environment variable with the URL').meta({
-  about: 'the variable with the URL of the database',
-});
+const urlVariable = variableName('the name of the environment variable with the URL of the database');
 
 const sharedFolder = z
   .boolean()
   .describe('true if all workers use one data folder of one machine, otherwise false')
   .optional()
-  .meta({ about: 'whether workspaces need no home because all workers use one data folder', preset: false });
+  .meta({ about: 'if true, workspaces need no home', preset: false });
 
 /** Schema of the `runner` setting in the configuration file. */
 export const runnerSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({
-      kind: z.literal('process').meta({ about: 'the process that schedules the jobs, or a queue that workers share' }),
+      kind: z
+        .literal('process')
+        .meta({ about: 'process: the process that schedules the jobs; postgres: a queue that workers share' }),
     }),
     z.strictObject({ kind: z.literal('postgres'), urlVariable, sharedFolder }),
   ])

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import { suggestion } from '../choose-name.ts';
 
-/**
- * What the metadata of a setting's schema say besides its allowed values. `sightline help --settings` prints them.
- * `about` is its meaning, `variable` the environment variable that overrides the file, and `preset` the value without both, or
- * words for it.
- */
+/** Metadata of a setting's schema. `sightline help --settings` prints them with the allowed values. */
 interface SettingNote {
+  /** Its meaning. Omitted if the allowed values state it. */
   readonly about?: string;
+  /** Environment variable that overrides the file. */
   readonly variable?: string;
+  /** Value of the setting if neither the variable nor the file sets it. */
   readonly preset?: unknown;
+  /** Description of the default, for a setting that has no value if it is not set. */
+  readonly whenUnset?: string;
 }
 
-/** Returns the note of a setting. */
+/** Returns the metadata of a setting, including those of the schema in a wrapper and of the first option of a union. */
 export function noteOf(schema: z.ZodType): SettingNote {
   const inner = schema instanceof z.ZodUnion ? schema.options[0] : isWrapper(schema) ? schema.unwrap() : null;
   return { ...(inner === null ? {} : noteOf(inner as z.ZodType)), ...(schema.meta() as SettingNote | undefined) };
