@@ -172,8 +172,8 @@ export function loadConfig({ flags, environment, folder, file: known, isNew }: C
  */
 export function dataFolderOf({ flags, environment, folder, file }: ConfigSources): string {
   if (flags.dataDir === '') throw invalid('--data-dir', '', allowedOf(dataDir));
-  const configured = flags.dataDir ?? nonEmpty(environment['SIGHTLINE_DATA_DIR']);
-  return resolve(folder, configured ?? (file ?? readConfigFile(folder)).dataDir ?? 'data');
+  const set = flags.dataDir ?? readSetting(dataDir, environment, (file ?? readConfigFile(folder)).dataDir);
+  return resolve(folder, set);
 }
 
 /**
@@ -213,7 +213,7 @@ function readGroup<Group extends SettingGroup>(
   return Object.fromEntries(read) as SettingsOf<Group>;
 }
 
-// Returns a setting: the value of its variable, the given value of the file, or its default.
+// Returns the value of a setting's variable, its value in the file, or its default.
 function readSetting<Value>(
   schema: z.ZodType<Value>,
   environment: ConfigSources['environment'],
@@ -232,7 +232,7 @@ function readSetting<Value>(
 function fromText(schema: z.ZodType, text: string): unknown {
   if (isWrapper(schema)) return fromText(schema.unwrap() as z.ZodType, text);
   if (schema instanceof z.ZodNumber) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  return text.toLowerCase();
+  return schema instanceof z.ZodEnum ? text.toLowerCase() : text;
 }
 
 // DuckDB parses the text after a question mark as parameters and writes its WAL to another path.
