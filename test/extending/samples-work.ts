@@ -2,6 +2,8 @@
 import { Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { declaredJobs } from '../../jobs/all.ts';
+import { loadConfig } from '../../src/base/config/config.ts';
+import { settingList } from '../../src/base/config/setting-list.ts';
 import { type ErrorCode, SightlineError } from '../../src/base/errors.ts';
 import { performStep } from '../../src/cli/job-steps.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
@@ -69,6 +71,15 @@ test('the option is parsed and changes the output of its command', async () => {
   const invocation = await parseArguments(['describe', 'webinars', '--names']);
   expect(await withTerminal({ stdout }, async () => invocation?.action(AbortSignal.timeout(60_000)))).toBe(0);
   expect(chunks.join('')).toBe('webinars\n');
+});
+
+test('the setting has its default, is read from its variable, and is listed', () => {
+  const read = (environment: Record<string, string>) => loadConfig({ flags: {}, environment, folder: '', file: {} });
+  expect(read({})).toMatchObject({ napMinutes: 5 });
+  expect(read({ SIGHTLINE_NAP_MINUTES: '7' })).toMatchObject({ napMinutes: 7 });
+  expect(settingList()).toContain(
+    '\nnapMinutes (SIGHTLINE_NAP_MINUTES)\n    minutes to rest\n    default: 5; allowed:',
+  );
 });
 
 test('the error code has its exit code and its hint', () => {

@@ -207,6 +207,22 @@ export function greetingOf(workspace: string, isLoud: boolean): string {
     },
   },
   {
+    adds: 'a setting',
+    edits: {
+      'src/base/config/config-file.ts': [
+        [
+          '  rawDays: z.int()',
+          `  napMinutes: z
+    .int()
+    .max(60)
+    .optional()
+    .meta({ about: 'minutes to rest', variable: 'SIGHTLINE_NAP_MINUTES', preset: 5 }),
+  rawDays: z.int()`,
+        ],
+      ],
+    },
+  },
+  {
     adds: 'an error code',
     edits: {
       'src/base/errors.ts': [
