@@ -16,7 +16,7 @@ import { loadTables } from './load-tables.ts';
 const MEMORY_MB = 512;
 /** More threads take up to twice the CPU time, and a load is not urgent: the other cores are left to the server. */
 const THREADS = 1;
-/** PostgreSQL truncates longer names. Workspaces whose truncated names are equal share a schema; the column `workspace` separates their rows. */
+/** Maximum length of a schema's name in PostgreSQL. Workspaces with equal truncated names share a schema; `workspace` separates their rows. */
 const NAME_LENGTH_MAX = 63;
 
 /** Sends a message to the process that requested the work. */
@@ -146,13 +146,13 @@ async function readWarehouseId(query: Query): Promise<string> {
   return row === undefined ? readOrigin(query) : String(row[0]);
 }
 
-/** Codes of errors that say all that is to say. */
+/** Codes of errors whose message is complete. Other messages are replaced by the one of the database. */
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
-/** DuckDB's words around the message of another database. */
+/** Prefix that DuckDB adds to the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
 /** Error messages of PostgreSQL. A full disk there is not `disk_full` here. */
 const OF_SERVER = /\b(ERROR|FATAL): /;
-/** Messages of DuckDB about another process that writes or reads at the same time. */
+/** Messages of DuckDB when another process reads or writes the destination. */
 const CONFLICTS =
   /could not serialize|Failed to commit(?!.* Iceberg)|Conflict_409|database is locked|duplicate key|Could not set lock/i;
 

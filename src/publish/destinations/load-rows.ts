@@ -14,7 +14,7 @@ export interface LoadedTable {
   readonly deleted: number;
 }
 
-/** How the rows of a table are loaded. */
+/** Options of a load of the rows of a table. */
 export interface RowsLoad {
   readonly workspace: string;
   /** Writes every row again. */
@@ -23,20 +23,20 @@ export interface RowsLoad {
   readonly dryRun: boolean;
   /** Whether the destination has the table. */
   readonly isThere: boolean;
-  /** The parts that the destination has; null if all rows must be compared. */
+  /** Parts of the table after the last load; null if all rows must be compared. */
   readonly known: Parts | null;
 }
 
-/** Keys in a statement of the destination's own SQL. */
+/** Maximum number of keys in a DELETE statement in the destination's own SQL. */
 const KEYS_MAX = 1_000;
 /** Name of the temporary table with the rows of a view. */
 const STORED = 'temp.stored';
-/** All rows are compared, without conditions, if a larger share of them is in parts that changed. */
+/** All rows are compared, without a condition, if at least this share of them is in parts that changed. */
 const CHANGED_MOST = 0.5;
 
 /**
  * Makes the rows of a workspace in a table of a destination equal to those of the source. Compares the parts of the table that changed
- * by key and by a hash of the columns, and writes only the rows that differ. Returns the parts that the destination has then.
+ * by key and by a hash of the columns, and writes only the rows that differ. Returns the parts of the table after the load.
  */
 export async function loadRows(
   session: Session,
@@ -60,7 +60,7 @@ export async function loadRows(
     if (changed.length === 0) return { name, rows: rowsOf(now), inserted: 0, updated: 0, deleted: 0, parts: now };
     if (Math.max(before, after) < CHANGED_MOST * rowsOf(now)) {
       const some = await compareRows(session, table, source, load, inParts(table, changed));
-      // Somebody may have changed the destination.
+      // Compare all rows if the destination does not have as many rows as the last load stored.
       const isFit = some.rowsThere === before && (await hasNewKeys(session, table, source, some));
       if (isFit) compared = some;
     }
@@ -143,7 +143,7 @@ async function compareRows(
   return { parts, rowsThere, inserted, updated, deleted };
 }
 
-// Reports whether no row of another part has the key of an inserted one. A key that contains the time belongs to one part.
+// Returns whether the keys of inserted rows are unique among all rows. A key with the time can only repeat within a part.
 async function hasNewKeys(
   session: Session,
   { key, time = '', rows }: DestinationTable,

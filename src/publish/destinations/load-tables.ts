@@ -4,9 +4,9 @@ import { INSTANT, literal, quoted, sqlTypes } from '../../warehouse/schema.ts';
 import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
 import { type LoadedTable, loadRows } from './load-rows.ts';
 import { type DestinationTable, idOf, KEY, type LoadTable, OWN_COLUMNS, toDestination } from './loaded-table.ts';
-import { PARTS, type Parts, readKnown, writeKnown } from './table-parts.ts';
+import { PARTS, type Parts, readStoredParts, storeParts } from './table-parts.ts';
 
-/** What a load writes. */
+/** Options of a load into a destination. */
 export interface Load {
   readonly workspace: string;
   /** Schema of the tables that are not shared: that of the attachment, or one of the workspace. */
@@ -16,7 +16,7 @@ export interface Load {
   readonly tables: readonly LoadTable[];
   /** Version of the data in the replica; a later version of the same warehouse is larger. */
   readonly dataVersion: number;
-  /** Identifies the replica and the form of the tables. Nothing is loaded if it is that of the load before. */
+  /** Identifies the replica and the form of the tables. Nothing is loaded if the last load had the same identity. */
   readonly identity: string;
   /** Time of the load, epoch milliseconds. */
   readonly now: number;
@@ -76,17 +76,16 @@ async function loadWithin(
   const { identity: last, tables: lastTables } = found.before;
   const { schema } = attachment;
   const hasParts = last !== null && found.ids.has(idOf(schema, PARTS));
-  const known = hasParts ? await readKnown(session, schema, workspace, last) : null;
+  const stored = hasParts ? await readStoredParts(session, schema, workspace, last) : null;
   const loaded: LoadedTable[] = [];
   const parts = new Map<string, Parts>();
   for (const table of tables) {
     const isRewritten = (await prepareTable(session, attachment, table, found, load)) || full;
     const isThere = found.ids.has(table.id);
-    const isKnown = known !== null && isThere && !isRewritten && lastTables.includes(table.id);
-    const of = isKnown ? (known.get(table.id) ?? new Map()) : null;
-    const { parts: now, ...rows } = await loadRows(session, attachment, table, {
-      ...{ workspace, dryRun, isThere, isRewritten, known: of },
-    });
+    const isKnown = isThere && !isRewritten && lastTables.includes(table.id);
+    const known = isKnown && stored !== null ? (stored.get(table.id) ?? new Map()) : null;
+    const options = { workspace, dryRun, isThere, isRewritten, known };
+    const { parts: now, ...rows } = await loadRows(session, attachment, table, options);
     loaded.push(rows);
     parts.set(table.id, now);
     onTable(loaded.length);
@@ -102,8 +101,8 @@ async function loadWithin(
   await session.run(
     `INSERT INTO ${position} VALUES (${values.map((value) => (value === null ? 'NULL' : literal(value))).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
   );
-  // Of a transaction that ends with some of its tables written, the parts would be those of no state.
-  if (identity !== null) await writeKnown(session, schema, { workspace, identity }, [known, parts]);
+  // A stepwise load may commit only some of its tables, so its parts are not stored.
+  if (identity !== null) await storeParts(session, schema, { workspace, identity }, [stored, parts]);
   return loaded;
 }
 
@@ -118,7 +117,7 @@ async function writeIdentity(session: Session, attachment: Attachment, load: Loa
   );
 }
 
-/** What a destination has before a load. */
+/** Tables of a destination before a load. */
 interface Found {
   /** Identities of its tables. */
   readonly ids: ReadonlySet<string>;
@@ -190,9 +189,9 @@ async function readTypes(
   return types;
 }
 
-/** What was loaded before. */
+/** Last loads of the workspaces. */
 interface Position {
-  /** Null if the workspace has not been loaded, or if its rows were changed by the load of another one. */
+  /** Identity of the workspace's last load; null if there is none, or if the load of another workspace changed its rows. */
   readonly identity: string | null;
   /** Identities of the workspace's tables. */
   readonly tables: readonly string[];
@@ -233,7 +232,7 @@ async function readPosition(
   };
 }
 
-// Two loads exclude each other if both delete the same row. A workspace that was not loaded yet has none, so there is one of no workspace.
+// Two loads exclude each other because both delete the same row. A workspace without a row uses the row of no workspace.
 async function excludeOthers(session: Session, position: string, workspace: string): Promise<void> {
   await session.run(
     `INSERT INTO ${position} (workspace) SELECT '' WHERE NOT EXISTS (FROM ${position} WHERE workspace = '')`,

@@ -4,7 +4,7 @@ import { type Attachment, tableAt } from './kinds.ts';
 
 /** A table to load: its columns, key and rows. */
 export type LoadTable = Pick<ExportedTable, 'name' | 'about' | 'key' | 'columns' | 'kind'> & {
-  /** Column with the time of the rows. The days of a table with one are compared apart. */
+  /** Column with the time of the rows. Each day is compared separately. */
   readonly time?: string | undefined;
   /** SQL of the rows in the attached replica. */
   readonly source: string;
@@ -65,8 +65,8 @@ export function idOf(schema: string, name: string): string {
 }
 
 /**
- * Returns SQL of 128 bits that identify a row. Values of the key that are missing are left out. The length keeps texts apart that contain
- * the marks between values. Times are written as numbers, because DuckDB formats them slowly.
+ * Returns SQL of 128 bits that identify a row. Null values of the key are omitted. Texts are prefixed with their length, because they may
+ * contain the separators. Times are written as numbers, because DuckDB formats them slowly.
  */
 export function keyOf({ key, columns }: LoadTable): string {
   const parts = key.map((name) => {
@@ -84,9 +84,9 @@ export function keyOf({ key, columns }: LoadTable): string {
 }
 
 /**
- * Returns SQL of 63 bits that change with the contents of a row. Columns without a value are left out, so that a new column changes only
- * the rows that have a value in it. DuckDB combines hashes by exclusive or: each is hashed again with the name of its column, so that
- * equal values of two columns do not cancel each other out.
+ * Returns SQL of 63 bits that change with the contents of a row. Null values are omitted, so that a new column changes only the rows with
+ * a value in it. The hashes are combined by exclusive or. Each is hashed again with the name of its column, so that equal values of two
+ * columns do not cancel each other out.
  */
 export function hashOf({ columns }: LoadTable): string {
   const parts = columns.map(

@@ -69,7 +69,7 @@ function runChild<T>(request: LoadRequest | HomeRequest, signal: AbortSignal, ha
   });
   return new Promise((resolve, reject) => {
     let stopped: unknown = null;
-    // The process may hold the lock of a file until it has ended.
+    // The promise is rejected when the process has ended, because it may lock a file until then.
     const stop = (reason: unknown): void => {
       stopped = reason;
       child.kill('SIGKILL');
@@ -96,8 +96,8 @@ function runChild<T>(request: LoadRequest | HomeRequest, signal: AbortSignal, ha
     child.on('exit', (code, killed) => {
       clearTimeout(limit);
       signal.removeEventListener('abort', onAbort);
-      const ended = `the process that works on the destination ended with ${killed ?? code}`;
-      reject(stopped ?? new SightlineError('destination_failed', ended));
+      const message = `the process that works on the destination ended with ${killed ?? code}`;
+      reject(stopped ?? new SightlineError('destination_failed', message));
     });
     child.send(request, (error) => {
       if (error !== null) reject(error);

@@ -5,17 +5,17 @@ import { tableAt } from './kinds.ts';
 import type { DestinationTable } from './loaded-table.ts';
 
 /**
- * Parts of a table: the days of a table with a time, and an empty text for all other rows, each with the number of its rows and their
- * combined hashes. Rows with equal hashes are equal: the hash of a row covers its columns, and hashes are combined by sum and by exclusive or.
+ * Parts of a table by day, with the number of rows and their combined hashes. Rows without a time are in the part with an empty name.
+ * The hash of a row covers its columns; the hashes of a part are combined by sum and by exclusive or.
  */
 export type Parts = ReadonlyMap<string, { readonly rows: number; readonly hashes: string }>;
 type PartsOfTables = ReadonlyMap<string, Parts>;
 
-/** Table with the parts of loaded tables, such as `sightline.responses 2026-03-01`, and one of no table with the identity of their load. */
+/** Table with the parts of loaded tables, such as `sightline.responses 2026-03-01`. The row of no table has the identity of the load. */
 export const PARTS = '_sightline_parts';
 const OF_LOAD = '';
 
-/** Returns SQL of the day of a row. Without a time zone, because DuckDB truncates a TIMESTAMPTZ with ICU, which takes longer than hashing the row. */
+/** Returns SQL of the day of a row. Converts the time to a TIMESTAMP, because truncating a TIMESTAMPTZ takes longer than hashing the row. */
 export function dayOfRow({ time }: DestinationTable): string {
   return time === undefined ? 'NULL::DATE' : `CAST(make_timestamp(epoch_us(${quoted(time)})) AS DATE)`;
 }
@@ -34,23 +34,23 @@ export function changedParts(before: Parts, after: Parts): string[] {
   return [...names].filter((name) => before.get(name)?.hashes !== after.get(name)?.hashes).toSorted();
 }
 
-/** Returns the number of rows of some parts, or of all. */
+/** Returns the number of rows in the named parts; default: in all. */
 export function rowsOf(parts: Parts, names: readonly string[] = [...parts.keys()]): number {
   return names.reduce((sum, name) => sum + (parts.get(name)?.rows ?? 0), 0);
 }
 
-/** Returns SQL of the condition that a row is in one of the parts, in their order. A destination may have times as texts. */
+/** Returns SQL of the condition that a row is in one of the parts. `names` are sorted. A destination may store times as texts. */
 export function inParts({ time = '' }: DestinationTable, names: readonly string[]): string {
   const column = `CAST(${quoted(time)} AS ${INSTANT})`;
   const conditions = `(${dayConditions(column, names).join(' OR ')})`;
   if (names.includes('')) return conditions;
-  // A database compares a column with two constants before it sends rows, but not with several ranges.
+  // DuckDB passes a comparison with two constants to another database, but not several ranges.
   const [first, last] = [literal(names[0] ?? ''), literal(names.at(-1) ?? '')];
   return `${column} >= DATE ${first} AND ${column} < DATE ${last} + INTERVAL 1 DAY AND ${conditions}`;
 }
 
-/** Returns the parts of the tables of a destination, or null if they are not those of the load with this identity. */
-export async function readKnown(
+/** Returns the stored parts of a workspace's tables, or null if another load than the one with this identity stored them. */
+export async function readStoredParts(
   session: Session,
   schema: string,
   workspace: string,
@@ -67,8 +67,8 @@ export async function readKnown(
   return known.get(OF_LOAD)?.get('')?.hashes === identity ? known : null;
 }
 
-/** Replaces the parts that a destination has by those after a load; those before are null if they are not known. */
-export async function writeKnown(
+/** Replaces the stored parts of a workspace's tables. `before` has the stored parts, or null to replace all. */
+export async function storeParts(
   session: Session,
   schema: string,
   { workspace, identity }: { readonly workspace: string; readonly identity: string },
