@@ -49,7 +49,7 @@ const orderSchemas = Object.fromEntries(
   }),
 ) as unknown as { readonly [Name in OrderName]: z.ZodType<string[]> };
 
-/** The schema of each convention. */
+/** The schema of each convention. A list of values is also that of the candidates of its point, the default first. */
 export const conventionSchemas = {
   visibility: shareForm,
   shareOfVoice: shareForm,
@@ -66,12 +66,12 @@ export const conventionSchemas = {
   shareOfSite: shareForm,
   // The share when the whole is 0, the mean without mentions, and the change when the earlier range has no responses.
   emptyShare: z.literal([0, null]),
-  emptyMean: z.literal([0, null]),
-  emptyChange: z.literal([0, null, 'visibility']),
+  emptyMean: z.literal([null, 0]),
+  emptyChange: z.literal([null, 0, 'visibility']),
   // Without mentions or sessions; `share` for the value of `emptyShare`, `mean` for that of `emptyMean`.
-  emptyVoice: z.literal([0, null, 'share']),
-  emptySite: z.literal([0, null, 'share']),
-  emptySentiment: z.literal([0, null, 'mean']),
+  emptyVoice: z.literal(['share', 0, null]),
+  emptySite: z.literal(['share', 0, null]),
+  emptySentiment: z.literal(['mean', null, 0]),
   // Rows without responses. `zero`: all days and engines have a row of zeros. `engines`: all engines of days with responses have one.
   emptyDays: z.enum(['absent', 'zero', 'engines']),
   // The `engine` of daily rows that combine all engines, and the `entityType` of competitors.

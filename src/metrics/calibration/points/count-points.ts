@@ -1,5 +1,6 @@
 import { isRecord } from '../../../base/json.ts';
 import { pointChoices } from '../choices.ts';
+import { conventionSchemas } from '../conventions.ts';
 import { DAY_ROW, fieldValues, GROUP, identityOf, membersOf, PROMPT, rowsOf, totalsOf, valuesOf } from './facts.ts';
 import { type CalibrationPoint, type Compared, combinationsOf, type Facts } from './point.ts';
 import { responsesOf } from './report-points.ts';
@@ -113,7 +114,7 @@ const emptyChanges: CalibrationPoint = {
   about: Object.values(EMPTY_CHANGES).join('; '),
   members: EMPTY_CHANGES,
   resources: ['metrics_prompts', 'metrics_groups'],
-  candidates: ([null, 0, 'visibility'] as const).flatMap((emptyChange) =>
+  candidates: [...conventionSchemas.emptyChange.values].flatMap((emptyChange) =>
     pointChoices.changeToEmpty.map((changeToEmpty) => ({ emptyChange, changeToEmpty })),
   ),
   isPartial: true,

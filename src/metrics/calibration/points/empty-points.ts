@@ -1,4 +1,4 @@
-import type { Conventions } from '../conventions.ts';
+import { conventionSchemas, type Conventions } from '../conventions.ts';
 import { fieldValues, NUMBERED, totalsOf, WITH_VOICE } from './facts.ts';
 import type { CalibrationPoint } from './point.ts';
 
@@ -23,7 +23,7 @@ const emptySite: CalibrationPoint<'emptySite'> = {
   name: 'emptySite',
   about: 'the share of a site without sessions',
   resources: ['traffic'],
-  candidates: ['share', 0, null],
+  candidates: [...conventionSchemas.emptySite.values],
   settles: (candidate, { emptyShare }) => (candidate === 'share' ? emptyShare : candidate),
   isPartial: true,
   facts: (response) => ({
@@ -39,14 +39,14 @@ export const emptyPoints: readonly CalibrationPoint[] = [
     about: 'visibility without responses',
     field: 'visibility',
     resources: NUMBERED,
-    candidates: [0, null],
+    candidates: [...conventionSchemas.emptyShare.values],
   }),
   emptyPoint({
     name: 'emptyVoice',
     about: 'share of voice without mentions',
     field: 'shareOfVoice',
     resources: WITH_VOICE,
-    candidates: ['share', 0, null],
+    candidates: [...conventionSchemas.emptyVoice.values],
     settles: (candidate, { emptyShare }) => (candidate === 'share' ? emptyShare : candidate),
   }),
   emptyPoint({
@@ -54,14 +54,14 @@ export const emptyPoints: readonly CalibrationPoint[] = [
     about: 'the mean position without mentions',
     field: 'avgPosition',
     resources: NUMBERED,
-    candidates: [null, 0],
+    candidates: [...conventionSchemas.emptyMean.values],
   }),
   emptyPoint({
     name: 'emptySentiment',
     about: 'the mean sentiment without mentions',
     field: 'sentiment',
     resources: NUMBERED,
-    candidates: ['mean', null, 0],
+    candidates: [...conventionSchemas.emptySentiment.values],
     settles: (candidate, { emptyMean }) => (candidate === 'mean' ? emptyMean : candidate),
   }),
   emptySite,

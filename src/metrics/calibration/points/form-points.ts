@@ -1,6 +1,6 @@
 import { ROWS_LEAST } from '../candidates.ts';
 import { pointChoices } from '../choices.ts';
-import { type Conventions, defaultConventions, type ShareForm } from '../conventions.ts';
+import { conventionSchemas, type Conventions, defaultConventions, type ShareForm } from '../conventions.ts';
 import { roundingsOf, shareFormsOf } from '../forms.ts';
 import { findWorths } from '../label-worths.ts';
 import { NUMBERED, numbersOf, totalsOf, WITH_VOICE } from './facts.ts';
@@ -58,9 +58,8 @@ const shareOfVoice = formPoint({
   settles: (candidate: Pick<Conventions, 'shareOfVoice'>) => candidate.shareOfVoice.whole,
 });
 
-const CHANGES = (['difference', 'relative'] as const).flatMap((as) =>
-  (['exact', 'rounded'] as const).map((of) => ({ as, of })),
-);
+const { as: changeAs, of: changeOf } = conventionSchemas.visibilityChange.shape;
+const CHANGES = changeAs.options.flatMap((as) => changeOf.options.map((of) => ({ as, of })));
 
 // `changePeriod` has further evidence.
 const visibilityChange = formPoint({
@@ -94,7 +93,7 @@ const positionOver: CalibrationPoint = {
   name: 'positionOver',
   about: 'whether mentions without a position count in the mean position',
   resources: NUMBERED,
-  candidates: ['placed', 'mentions'],
+  candidates: conventionSchemas.positionOver.options,
   isPartial: true,
   facts: (response, question) => numbersOf(response, question, 'avgPosition'),
 };
@@ -125,7 +124,7 @@ const domainShare = formPoint({
   resources: ['cited_domains'],
   field: 'share',
   candidatesOf: (numbers) =>
-    (['citations', 'responses', 'citing'] as const).flatMap((of) =>
+    conventionSchemas.domainShare.shape.of.options.flatMap((of) =>
       shareFormsOf(numbers).map((form) => ({ ...form, of })),
     ),
   settles: ({ whole, of }: Conventions['domainShare']) => [whole, of],

@@ -1,5 +1,5 @@
 import { canonical } from '../candidates.ts';
-import { type Conventions, defaultConventions } from '../conventions.ts';
+import { conventionSchemas, type Conventions, defaultConventions } from '../conventions.ts';
 import { DAY_ROW, GROUP, identityOf, PROMPT, rowsOf } from './facts.ts';
 import { type CalibrationPoint, factsIn, isAbout, type PointContext, type ReportQuestion } from './point.ts';
 
@@ -74,7 +74,7 @@ const emptyDays: CalibrationPoint = {
   name: 'emptyDays',
   about: 'whether days without responses have rows',
   resources: ['metrics_daily'],
-  candidates: ['absent', 'zero', 'engines'],
+  candidates: conventionSchemas.emptyDays.options,
   // The name of the combined engine is another point.
   facts: (response, question) => {
     const key = isCombined(question) ? ['date', 'competitorId'] : DAY_ROW;
