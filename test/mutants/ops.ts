@@ -206,19 +206,19 @@ export const mutants: readonly Mutant[] = [
     file: 'src/publish/destinations/load-rows.ts',
     from: 'some.rowsThere === before && ',
     to: '',
-    tests: ['test/publish/destinations/load.test.ts'],
+    tests: ['test/publish/destinations/load-parts.test.ts'],
   },
   {
     file: 'src/publish/destinations/load-rows.ts',
     from: 'return Number(found?.[0]) === inserted;',
     to: 'return Number(found?.[0]) >= inserted;',
-    tests: ['test/publish/destinations/load.test.ts'],
+    tests: ['test/publish/destinations/load-parts.test.ts'],
   },
   {
     file: 'src/publish/destinations/table-parts.ts',
     from: "known.get(OF_LOAD)?.get('')?.hashes === identity",
     to: 'known.has(OF_LOAD)',
-    tests: ['test/publish/destinations/load.test.ts'],
+    tests: ['test/publish/destinations/load-parts.test.ts'],
   },
   // Homes.
   {

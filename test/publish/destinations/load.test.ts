@@ -2,13 +2,12 @@ import { readdir } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { tableAt } from '../../../src/publish/destinations/kinds.ts';
-import type { LoadTable } from '../../../src/publish/destinations/loaded-table.ts';
 import { countOf, IS_ENDURANCE } from '../../support/counts.ts';
 import { queryAt } from '../../support/postgres.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { postgresFor } from '../../support/test-postgres.ts';
 import { commitsApart } from './apart-catalog.ts';
-import { KINDS, openPlace as openAt, type Place, shareCatalog, TABLE } from './places.ts';
+import { expectEqual, idOf, KINDS, openPlace as openAt, type Place, shareCatalog, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);
 const KILLS = countOf(2, 20);
@@ -30,8 +29,6 @@ const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'duckl
 const DIVIDED = IS_ENDURANCE ? KINDS.filter((kind) => kind !== 'sqlite') : (['duckdb', 'postgres'] as const);
 /** Kinds that write files. */
 const FILES = ['duckdb', 'sqlite', 'ducklake'] as const;
-/** Kinds that keep the fingerprints of days, with times of their own types and as texts. */
-const DAILY = [...FILES, 'postgres'] as const;
 
 const catalog = shareCatalog();
 const openPlace = (kind: (typeof KINDS)[number], context: TestContext, disk?: string): Promise<Place> =>
@@ -66,10 +63,6 @@ function textOf(value: string | null): string {
     .join(' || chr(0) || ');
 }
 
-function idOf(number: number): string {
-  return `0000000${number}-0000-4000-8000-000000000000`;
-}
-
 function valuesOf({ id, part, words, count, share, is_live, at, more }: Row): string {
   const time = at === null ? 'NULL' : `TIMESTAMPTZ '${at.toISOString()}'`;
   return `('${idOf(id)}', ${textOf(part)}, ${textOf(words)}, ${count ?? 'NULL'}, ${share === null ? 'NULL' : `CAST('${share}' AS DOUBLE)`}, ${is_live ?? 'NULL'},
@@ -79,19 +72,6 @@ function valuesOf({ id, part, words, count, share, is_live, at, more }: Row): st
 function replaced(given: readonly Row[]): string[] {
   const values = given.map(valuesOf).join(', ');
   return ['DELETE FROM things', ...(given.length === 0 ? [] : [`INSERT INTO things VALUES ${values}`])];
-}
-
-// PostgreSQL has no character NUL.
-async function expectEqual(place: Place, table: LoadTable = TABLE): Promise<void> {
-  const source = await place.source(table);
-  const allowed = place.target.kind === 'postgres' ? source.map((values) => values.map(withoutNul)) : source;
-  expect((await place.loaded(table)).map((values) => JSON.stringify(values)).toSorted()).toEqual(
-    allowed.map((values) => JSON.stringify(values)).toSorted(),
-  );
-}
-
-function withoutNul(value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\u0000', '\u2400') : value;
 }
 
 describe.each(KINDS)('a destination of kind %s', (kind) => {
@@ -177,54 +157,6 @@ describe.each(KINDS.filter((kind) => ALTERING.includes(kind)))('a table in a des
     ]);
     expect(await place.load({ tables: [odd] })).toBeNull();
   });
-});
-
-test.for(DAILY)(
-  'a load into a destination of kind %s compares the days that changed, and all rows if it does not fit',
-  async (kind, context) => {
-    const place = await openPlace(kind, context);
-    const schema = kind === 'sqlite' ? 'main' : 'sightline';
-    const things = tableAt(schema, 'things');
-    const where = (id: number): string => `WHERE id = '${idOf(id)}'`;
-    const spoil = () => place.inDestination(`UPDATE ${things} SET words = 'spoilt', _hash = 0 ${where(9)}`);
-    const spoilt = () => place.inDestination(`SELECT count(*) FROM ${things} WHERE words = 'spoilt'`);
-    const days = Array.from(
-      { length: 9 },
-      (_, index) => `('${idOf(index + 1)}', TIMESTAMPTZ '2026-01-0${index + 1} 23:59:59.999999+00')`,
-    );
-    await place.change(`INSERT INTO things (id, "at") VALUES ${days.join(', ')}, ('${idOf(0)}', NULL)`);
-    await place.load();
-    await spoil();
-    await place.change(
-      `UPDATE things SET words = 'new' ${where(0)} OR id = '${idOf(1)}'`,
-      `UPDATE things SET "at" = TIMESTAMPTZ '2026-01-03 00:00:00+00' ${where(2)}`,
-    );
-    expect(await place.load()).toMatchObject([{ rows: 10, inserted: 0, updated: 3, deleted: 0 }]);
-    expect(await spoilt()).toEqual([[1n]]);
-    // The day has fewer rows than the last load has written.
-    await place.inDestination(`DELETE FROM ${things} ${where(1)}`);
-    await place.change(`UPDATE things SET count = 1 ${where(1)}`, `DELETE FROM things ${where(4)}`);
-    expect(await place.load()).toMatchObject([{ rows: 9, inserted: 1, updated: 1, deleted: 1 }]);
-    await expectEqual(place);
-    // The fingerprints are not those of the last load.
-    await spoil();
-    await place.inDestination(`UPDATE ${tableAt(schema, '_sightline_position')} SET identity = 'other'`);
-    await place.change(`UPDATE things SET count = 2 ${where(1)}`);
-    expect(await place.load()).toMatchObject([{ updated: 2 }]);
-    await spoil();
-    await place.load({ full: true });
-    await expectEqual(place);
-  },
-);
-
-test('a load writes nothing if rows of two days have one key', async (context) => {
-  const place = await openPlace('duckdb', context);
-  const days = Array.from({ length: 9 }, (_, index) => `('${idOf(index + 1)}', TIMESTAMPTZ '2026-01-0${index + 1}')`);
-  await place.change(`INSERT INTO things (id, "at") VALUES ${days.join(', ')}`);
-  await place.load();
-  await place.change(`INSERT INTO things (id, "at") VALUES ('${idOf(1)}', TIMESTAMPTZ '2026-02-01')`);
-  await expect(place.load()).rejects.toMatchObject({ message: expect.stringContaining('have equal keys') });
-  expect(await place.loaded()).toHaveLength(9);
 });
 
 describe.each(DIVIDED)('workspaces in a destination of kind %s', (kind) => {

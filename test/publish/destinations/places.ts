@@ -246,3 +246,21 @@ async function openReaderOf({ extensions }: Attachment, folder: string) {
     }
   };
 }
+
+/** Returns an id of the source's table. */
+export function idOf(number: number): string {
+  return `0000000${number}-0000-4000-8000-000000000000`;
+}
+
+/** Checks that a table has the rows of the source. PostgreSQL has no character NUL. */
+export async function expectEqual(place: Place, table: LoadTable = TABLE): Promise<void> {
+  const source = await place.source(table);
+  const allowed = place.target.kind === 'postgres' ? source.map((values) => values.map(withoutNul)) : source;
+  expect((await place.loaded(table)).map((values) => JSON.stringify(values)).toSorted()).toEqual(
+    allowed.map((values) => JSON.stringify(values)).toSorted(),
+  );
+}
+
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\u0000', '\u2400') : value;
+}
