@@ -17,15 +17,7 @@ export function RowFacts({ table, columns }: RowFactsProps): JSX.Element | null 
   const rows = useMemo(() => toRecords(table), [table]);
   const facts = useMemo(() => {
     const known = new Set(Object.keys(rows[0] ?? {}));
-    const parts = {
-      rows,
-      known,
-      described: table.columns,
-      shown: [],
-      ranged: null,
-      notCompared: null,
-      nameOf: () => '',
-    };
+    const parts = { rows, known, described: table.columns, shown: [], ranged: null, nameOf: () => '' };
     return columns.map((column) => columnOf(column, parts, scope));
   }, [rows, table, columns, scope]);
   const [row] = rows;

@@ -119,8 +119,8 @@ export interface ColumnParts {
   readonly nameOf: (row: Row) => string;
   /** Name of the column with drawn intervals; null if no intervals are drawn. */
   readonly ranged: string | null;
-  /** Why the rows are not compared; null if they are. */
-  readonly notCompared: string | null;
+  /** Why the rows are not compared; undefined or null if they are. */
+  readonly notCompared?: string | null;
 }
 
 /** Returns how a table draws a column. */
@@ -154,7 +154,7 @@ export function columnOf(given: GivenColumn, parts: ColumnParts, scope: Scope): 
       if (isChange) return <ChangeCell {...common} row={row} title={title} statistic={statistic(row)} />;
       const hasSign = !parts.shown.includes(`${name}_change`);
       if (isStatistic) {
-        const all = { ...common, row, title, statistic: statistic(row), notCompared: parts.notCompared };
+        const all = { ...common, row, title, statistic: statistic(row), notCompared: parts.notCompared ?? null };
         return <StatisticCell {...all} hasSign={hasSign} most={most} />;
       }
       return <PlainCell {...common} row={row} value={valueOf(row)} />;
