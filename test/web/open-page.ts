@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { openContext } from '../support/browser.ts';
-import { faultsInLooks, LOOKS, type Look, SETTLED } from './page-faults.ts';
+import { faultsInLooks, inTime, LOOKS, type Look, SETTLED } from './page-faults.ts';
 
 interface PageOptions extends BrowserContextOptions {
   /** Console messages that the page cannot prevent: Chromium reports each response with an error status. */
@@ -38,14 +38,13 @@ export async function openDataPage(url: string, options: PageOptions = {}): Prom
 
 /** Resolves when all blocks show data. */
 export async function settled(page: Page): Promise<void> {
-  expect(await page.evaluate(SETTLED)).toBe(true);
+  expect(await inTime('wait for data', page.evaluate(SETTLED))).toBe(true);
 }
 
 /** Changes the address as a link does, without loading the document again. */
 export function follow(page: Page, path: string): Promise<void> {
-  return page.evaluate(
-    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
-  );
+  const script = `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`;
+  return inTime(`go to ${path}`, page.evaluate(script));
 }
 
 /** Opens a data page as after a link, without loading the document again, and waits for its title and data. */

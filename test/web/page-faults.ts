@@ -25,6 +25,9 @@ const CONTRAST = ['color-contrast', 'link-in-text-block'];
 /** How often a page may begin to load something after it has settled. */
 const LOADS_MAX = 10;
 
+/** Longest time of a step in a page, longer than `SETTLED` waits. Playwright waits without a limit for scripts and viewports. */
+export const STEP_LIMIT_MS = 75_000;
+
 interface Violation {
   readonly id: string;
   readonly impact: string;
@@ -49,21 +52,21 @@ const SEEN = `(() => {
   };
 })()`;
 
-/** Resolves with whether nothing is loading and a heading is shown, once that is so in five frames, or after a minute. */
+/** Resolves with true once nothing is loading and a heading is shown in five frames, or after a minute with what it waits for. */
 export const SETTLED = `new Promise((resolve) => {
   const isSettled = () => document.querySelector('h1') !== null && document.querySelector('[aria-busy=true], .skeleton') === null;
-  const end = () => {
+  const end = (result) => {
     observer.disconnect();
     clearTimeout(timer);
-    resolve(isSettled());
+    resolve(result);
   };
   // Frames are requested only when nothing is loading, because each is drawn.
   const check = (frames) => {
-    if (isSettled()) frames === 5 ? end() : requestAnimationFrame(() => check(frames + 1));
+    if (isSettled()) frames === 5 ? end(true) : requestAnimationFrame(() => check(frames + 1));
   };
   const observer = new MutationObserver(() => check(0));
   observer.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['aria-busy', 'class'] });
-  const timer = setTimeout(end, 60_000);
+  const timer = setTimeout(() => end(isSettled() ? 'no frames are drawn' : 'still loading'), 60_000);
   check(0);
 })`;
 
@@ -78,14 +81,22 @@ const OVERFLOWING = `(() => {
   });
 })()`;
 
+/** Returns the result of a step. Rejects with its name if it does not end. */
+export async function inTime<T>(step: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${step}: not over after ${STEP_LIMIT_MS / 1000} s`)), STEP_LIMIT_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
 /** Returns what is wider than the page or its block. */
 export async function overflowsIn(page: Page, width: number): Promise<string[]> {
-  await page.setViewportSize({ width, height: 900 });
-  const seen = await seeSettled(page);
-  if (seen === null) return ['still loading after a minute'];
+  const seen = await seeIn(page, { width }, `${width}`);
+  if (typeof seen === 'string') return [seen];
   return [
     ...(seen.scroll === 0 ? [] : [`scrolls ${seen.scroll} px to the side`]),
-    ...((await page.evaluate(OVERFLOWING)) as string[]),
+    ...((await inTime(`${width}: find overflows`, page.evaluate(OVERFLOWING))) as string[]),
   ];
 }
 
@@ -98,23 +109,32 @@ export async function faultsInLooks(
   const faults: string[] = [];
   for (const { width, colorScheme, rules } of looks) {
     const name = `${width} ${colorScheme}`;
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    const seen = await seeSettled(page);
-    if (seen === null) return [...faults, `${name}: still loading after a minute`];
-    faults.push(...[...faultsOf(seen), ...(await violationsOf(page, rules))].map((fault) => `${name}: ${fault}`));
+    const seen = await seeIn(page, { width, colorScheme }, name);
+    if (typeof seen === 'string') return [...faults, `${name}: ${seen}`];
+    const violations = await violationsOf(page, rules, name);
+    faults.push(...[...faultsOf(seen), ...violations].map((fault) => `${name}: ${fault}`));
     await afterLook(name);
   }
   return faults;
 }
 
-// A page may load a part of its code after its data.
-async function seeSettled(page: Page): Promise<Seen | null> {
-  for (let loads = 0; loads < LOADS_MAX && (await page.evaluate(SETTLED)) === true; loads += 1) {
-    const seen = (await page.evaluate(SEEN)) as Seen;
+// Returns what is visible after the page has loaded, or why it has not. A page may load a part of its code after its data.
+async function seeIn(
+  page: Page,
+  { width, colorScheme }: Pick<Look, 'width'> & Partial<Look>,
+  name: string,
+): Promise<Seen | string> {
+  if (colorScheme !== undefined) await inTime(`${name}: set the colours`, page.emulateMedia({ colorScheme }));
+  await inTime(`${name}: set the width`, page.setViewportSize({ width, height: 900 }));
+  let loading: readonly string[] = [];
+  for (let loads = 0; loads < LOADS_MAX; loads += 1) {
+    const settled = await inTime(`${name}: wait for data`, page.evaluate(SETTLED));
+    if (settled !== true) return `${settled} after a minute`;
+    const seen = (await inTime(`${name}: read the page`, page.evaluate(SEEN))) as Seen;
     if (seen.loading.length === 0) return seen;
+    ({ loading } = seen);
   }
-  return null;
+  return `loads again and again: ${loading.join()}`;
 }
 
 function faultsOf({ headings, scroll, injected }: Seen): string[] {
@@ -125,16 +145,15 @@ function faultsOf({ headings, scroll, injected }: Seen): string[] {
   return faults;
 }
 
-async function violationsOf(page: Page, rules: Look['rules']): Promise<string[]> {
+async function violationsOf(page: Page, rules: Look['rules'], name: string): Promise<string[]> {
   if (rules === 'none') return [];
-  if ((await page.evaluate('window.axe === undefined')) === true) await page.evaluate(axe.source);
+  const run = <T>(script: string): Promise<T> => inTime(`${name}: run axe`, page.evaluate<T>(script));
+  if (await run<boolean>('window.axe === undefined')) await run(axe.source);
   const options = {
     resultTypes: ['violations'],
     ...(rules === 'all' ? {} : { runOnly: { type: 'rule', values: CONTRAST } }),
   };
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as {
-    violations: Violation[];
-  };
+  const { violations } = await run<{ violations: Violation[] }>(`axe.run(document, ${JSON.stringify(options)})`);
   return violations.flatMap(({ id, impact, nodes }) =>
     nodes.map(
       ({ html, failureSummary }) =>

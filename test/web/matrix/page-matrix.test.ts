@@ -8,7 +8,7 @@ import { noBrowser, sharedBrowser } from '../../support/browser.ts';
 import { IS_ENDURANCE, sampleOf } from '../../support/counts.ts';
 import { describeWith } from '../../support/needs.ts';
 import { ROOT } from '../../support/root.ts';
-import { LOOKS, type Look } from '../page-faults.ts';
+import { inTime, LOOKS, type Look } from '../page-faults.ts';
 import { serveStatus, worldBefore } from '../support.ts';
 import { FLEET_PAGES, NOTES, PAGE_EXAMPLES } from './page-examples.ts';
 import { openVisitor } from './page-trouble.ts';
@@ -60,9 +60,9 @@ describeWith(noBrowser)('every page has no fault', () => {
       const context = await (await sharedBrowser()).newContext({ reducedMotion: 'reduce' });
       show = await openVisitor(context, new URL(server.baseUrl).origin);
       close = async () => {
-        await context.close();
-        await server.close();
-        await world.close();
+        await inTime('close the pages', context.close());
+        await inTime('close the server', server.close());
+        await inTime('close the world', world.close());
       };
     });
     afterAll(() => close());

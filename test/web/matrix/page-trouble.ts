@@ -3,15 +3,13 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { TableResult } from '../../../src/read/metrics/table-result.ts';
 import { IS_ENDURANCE } from '../../support/counts.ts';
 import { follow } from '../open-page.ts';
-import { faultsInLooks, type Look } from '../page-faults.ts';
+import { faultsInLooks, inTime, type Look, STEP_LIMIT_MS } from '../page-faults.ts';
 
 /** Widths and colours of the screenshots. */
 const KEPT = ['1280 light', '375 dark'];
 /** How often, and at which interval, bodies are searched for a number. */
 const BODY_TRIES = 50;
 const BODY_WAIT_MS = 100;
-/** How long a body is awaited. That of an aborted request may never be reported. */
-const BODY_LIMIT_MS = 30_000;
 
 export interface ShownExample {
   /** Begins with a slash. */
@@ -42,37 +40,62 @@ export async function openVisitor(
   context: BrowserContext,
   origin: string,
 ): Promise<(example: ShownExample) => Promise<Seen>> {
-  const page = await context.newPage();
-  const { trouble, bodies } = watch(page, origin);
-  let isFirst = true;
-  return async ({ path, looks, text, notes, hasNotes, computed = ':not(*)', screenshot }) => {
-    if (isFirst || IS_ENDURANCE) {
-      bodies.length = 0;
-      await page.goto(`${origin}${path}`);
-    } else await follow(page, path);
-    isFirst = false;
-    const faults = await faultsInLooks(page, looks, async (name) => {
-      if (screenshot !== null && KEPT.includes(name))
-        await page.screenshot({ path: `${screenshot} ${name}.png`, fullPage: true });
-    });
-    const shown = String(await page.evaluate(TEXT));
-    if (text !== null && !shown.includes(text)) faults.push('the name of the brand is not shown');
-    for (const note of notes) if (shown.includes(note) !== hasNotes) faults.push(`shows or lacks: ${note}`);
-    const values = await page
-      .locator('main [data-value]:not([data-value=""])')
-      .and(page.locator(`:not(${computed})`))
-      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('data-value'))));
-    faults.push(...(await missingIn(bodies, values)).map((value) => `${value} is not in its data`));
-    return { trouble: [...trouble.splice(0), ...faults], numbers: values.length };
+  context.setDefaultTimeout(STEP_LIMIT_MS);
+  let open: WatchedPage | null = null;
+  return async (example) => {
+    const isNew = open === null || IS_ENDURANCE;
+    open ??= watch(await inTime('open a page', context.newPage()), origin);
+    try {
+      if (isNew) {
+        open.bodies.length = 0;
+        await open.page.goto(`${origin}${example.path}`);
+      } else await follow(open.page, example.path);
+      return await see(open, example);
+    } catch (error) {
+      // The other tests get a new page, because a step may have stopped this one.
+      open = null;
+      throw error;
+    }
   };
+}
+
+async function see(
+  { page, trouble, bodies, unread }: WatchedPage,
+  { looks, text, notes, hasNotes, computed = ':not(*)', screenshot }: ShownExample,
+): Promise<Seen> {
+  const faults = await faultsInLooks(page, looks, async (name) => {
+    if (screenshot !== null && KEPT.includes(name))
+      await page.screenshot({ path: `${screenshot} ${name}.png`, fullPage: true });
+  });
+  const shown = String(await inTime('read the texts', page.evaluate(TEXT)));
+  if (text !== null && !shown.includes(text)) faults.push('the name of the brand is not shown');
+  for (const note of notes) if (shown.includes(note) !== hasNotes) faults.push(`shows or lacks: ${note}`);
+  const numbers = page
+    .locator('main [data-value]:not([data-value=""])')
+    .and(page.locator(`:not(${computed})`))
+    .evaluateAll((all) => all.map((each) => Number(each.getAttribute('data-value'))));
+  const values = await inTime('read the numbers', numbers);
+  const missing = await missingIn(bodies, values);
+  faults.push(...missing.map((value) => `${value} is not in its data`));
+  if (missing.length > 0) faults.push(...unread);
+  return { trouble: [...trouble.splice(0), ...faults], numbers: values.length };
 }
 
 const TEXT = `document.title + '\\n' + document.body.textContent + '\\n' + [...document.querySelectorAll('input')].map(({ value }) => value).join('\\n')`;
 
+interface WatchedPage {
+  readonly page: Page;
+  readonly trouble: string[];
+  readonly bodies: Promise<number[]>[];
+  /** Why bodies could not be read, for example because the page aborted the request. */
+  readonly unread: string[];
+}
+
 // Collects console messages, errors, failed requests, requests to other origins, and the numbers of the data.
-function watch(page: Page, origin: string): { trouble: string[]; bodies: Promise<number[]>[] } {
+function watch(page: Page, origin: string): WatchedPage {
   const trouble: string[] = [];
   const bodies: Promise<number[]>[] = [];
+  const unread: string[] = [];
   page.on('console', (message) => trouble.push(`console: ${message.text()} ${message.location().url}`));
   page.on('pageerror', (error) => trouble.push(`error: ${error.message}`));
   page.on('request', (request) => {
@@ -85,10 +108,15 @@ function watch(page: Page, origin: string): { trouble: string[]; bodies: Promise
   page.on('response', (response) => {
     if (response.status() >= 400) trouble.push(`status ${response.status()}: ${response.url()}`);
     if (!/\/data\/(queries|metrics)/.test(response.url())) return;
-    const numbers = response.json().then(numbersIn, () => []);
-    bodies.push(Promise.race([numbers, setTimeout<number[]>(BODY_LIMIT_MS, [], { ref: false })]));
+    const body = inTime(`read ${response.url()}`, response.json());
+    bodies.push(
+      body.then(numbersIn, (error: Error) => {
+        unread.push(error.message);
+        return [];
+      }),
+    );
   });
-  return { trouble, bodies };
+  return { page, trouble, bodies, unread };
 }
 
 // Returns the values that no body has. A body can be reported after the page has shown it, so missing values are searched again.
