@@ -107,7 +107,7 @@ function watch(page: Page, origin: string): WatchedPage {
   });
   page.on('response', (response) => {
     if (response.status() >= 400) trouble.push(`status ${response.status()}: ${response.url()}`);
-    if (!/\/data\/(queries|metrics)/.test(response.url())) return;
+    if (!/\/data\//.test(response.url())) return;
     const body = inTime(`read ${response.url()}`, response.json());
     bodies.push(
       body.then(numbersIn, (error: Error) => {
