@@ -67,3 +67,12 @@ describe('describe', () => {
     expectRefusal(await run('describe', '--json', '--markdown'), 'usage', true);
   });
 });
+
+test('a key for a brand that is not in the data is created, with a note that lists the brands', async () => {
+  const [brand] = await workspace.rows('select name from mart.dim_brand');
+  const name = String(brand?.['name']);
+  const { code, stderr } = await workspace.run('keys', 'create', 'one', '--brand', name, 'Nope');
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(`The data have no brand "Nope", so the key reads nothing of it yet. Brands: ${name}.\n`);
+  expect((await workspace.run('keys', 'create', 'two', '--brand', name)).stderr).not.toContain('The data have no');
+});

@@ -2,8 +2,10 @@ import { dirname } from 'node:path';
 import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { addDays, DAY_MS, dayOf, shownTime } from '../../../contract/time.ts';
+import type { MetricsSource } from '../../../read/metrics/table-result.ts';
 import type { Key } from '../../../serve/auth/keys.ts';
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../../../workspace/stored-keys.ts';
+import type { Context } from '../../../workspace/workspace.ts';
 import type { WorkspaceFlags } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
@@ -42,7 +44,7 @@ const create = defineCommand({
     ],
   ],
   run: async ({ name, expires, scope, brand, workspaces, allWorkspaces, ...unread }, begin) => {
-    const { config, flags, json } = begin(unread);
+    const { config, context, flags, json } = begin(unread);
     const { createKey } = await import('../../../serve/auth/keys.ts');
     const isFleet = allWorkspaces || workspaces !== null;
     const { folder, opens } = isFleet ? await fleetOf(flags, workspaces, allWorkspaces) : await ownOf(await config());
@@ -62,6 +64,7 @@ const create = defineCommand({
       `Key ${JSON.stringify(key.name)} opens \`sightline serve\` of ${where}${until}, with ${shownRights(key)}. Store it now:`,
     );
     say('it is not saved here and will not be shown again.');
+    if (brand.length > 0 && !isFleet) await sayMissing(brand, await context());
     return EXIT.done;
   },
 });
@@ -141,6 +144,22 @@ async function fleetOf(flags: WorkspaceFlags, names: readonly string[] | null, i
   const { readConfig, readDataFolder } = await import('../../context.ts');
   const opens = names?.map((name) => readConfig({ ...flags, workspace: name }).name) ?? ('all' as const);
   return { folder: readDataFolder(flags), opens };
+}
+
+// A key may be created before its brand, and without data.
+async function sayMissing(brands: readonly string[], context: Context): Promise<void> {
+  const { runOnReplica } = await import('../../../operations/run-on-replica.ts');
+  const { limitReplica } = await import('../../../read/open-replica.ts');
+  const compare = async ({ replica }: MetricsSource) => {
+    const missing = brands.filter((brand) => limitReplica(replica, [brand]).brands.size === 0);
+    return { missing, known: [...replica.brands.values()].flatMap(({ name }) => name ?? []) };
+  };
+  const found = await runOnReplica(context, compare, new URLSearchParams()).catch(() => null);
+  for (const brand of found?.missing ?? []) {
+    say(
+      `The data have no brand ${JSON.stringify(brand)}, so the key reads nothing of it yet. Brands: ${found?.known.join(', ')}.`,
+    );
+  }
 }
 
 function toScope(name: string, given: string): Scope {
