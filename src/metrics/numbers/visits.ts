@@ -84,7 +84,7 @@ async function readSite({ catalogue, query, brand, asked, resource, nowMs }: Rep
   const last = Object.fromEntries(
     TOTALS.map(([name], index) => [name, connected === null ? 0 : (totals[index] ?? null)]),
   );
-  const known = (await readTotals(query, catalogue.get(resource.name), brand.id)).get(brand.id);
+  const known = (await readTotals(query, catalogue.get(resource.name), brand.id, true)).get(brand.id);
   const within = known === undefined ? null : totalsWithin(known, asked, brand.since, nowMs);
   const sessions = within?.[0] ?? sumOfDays(known?.resolved, asked.from, asked.to);
   return {

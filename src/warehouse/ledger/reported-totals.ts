@@ -33,11 +33,15 @@ export function totalsOf({ change }: Pick<Resource, 'change'>): RangeTotals | nu
   return change.kind === 'report' ? (change.eachDay ?? null) : null;
 }
 
-/** Reads and resolves the totals of a report, by brand; of one brand if `brandId` is set. Other resources have none. */
+/**
+ * Reads and resolves the totals of a report, by brand; of one brand if `brandId` is set. Other resources have none. With `isServed` totals
+ * without coverage are included, such as those of a restored snapshot; a sync has to read them again.
+ */
 export async function readTotals(
   query: Query,
   resource: Resource,
   brandId: string | null = null,
+  isServed = false,
 ): Promise<ReadonlyMap<string, BrandTotals>> {
   const totals = totalsOf(resource);
   if (totals === null) return new Map();
@@ -46,10 +50,10 @@ export async function readTotals(
   // The time of a read is that of its slice: an unchanged row keeps the time of its first read.
   const reads = await query(
     `SELECT CAST(t.brand_id AS VARCHAR), strftime(t.range_from, '%Y-%m-%d'), strftime(t.range_to, '%Y-%m-%d'),
-       CAST(epoch_ms(c.closed_at) AS DOUBLE), ${columns.join(', ')}
-     FROM ${quoted(totals.table)} t JOIN sync.coverage c ON c.resource = ${literal(resource.name)}
+       CAST(epoch_ms(coalesce(c.closed_at, t._synced_at)) AS DOUBLE) AS read_at, ${columns.join(', ')}
+     FROM ${quoted(totals.table)} t ${isServed ? 'LEFT ' : ''}JOIN sync.coverage c ON c.resource = ${literal(resource.name)}
        AND c.brand_id = t.brand_id AND c.range_from = t.range_from AND c.range_to = t.range_to
-     WHERE t._deleted_at IS NULL ${scope} ORDER BY c.closed_at, t.range_to`,
+     WHERE t._deleted_at IS NULL ${scope} ORDER BY read_at, t.range_to`,
   );
   const rowDays = await readRowDays(query, resource, scope);
   const daysOf = await readDaysOf(query, brandId);
