@@ -12,6 +12,7 @@ import {
   rmSync,
   statfsSync,
   statSync,
+  utimesSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,8 +26,8 @@ const PAGES = 'src/web';
 /** Folder in memory, if it has room for the temporary files of a run. */
 const MEMORY = '/dev/shm';
 const MEMORY_BYTES_MIN = 4e9;
-/** Worlds of other versions of the code are kept for a day. */
-const KEPT_MS = 86_400_000;
+/** How long worlds that no run uses are kept: longer than a run, which uses those of one version of the code. */
+const KEPT_MS = 7_200_000;
 
 /**
  * Builds `dist` if a source is newer, for the tests of the command line as a process; not with TEST_BUILD=keep. Makes a folder for the temporary files of this run, in
@@ -42,6 +43,7 @@ export default function prepareRun(): () => Promise<void> {
   process.env['TEST_WORLDS'] = worldsFolder(base) ?? join(run, 'worlds');
   process.env['TEST_OUTPUT'] = outputFolder() ?? join(run, 'output');
   mkdirSync(process.env['TEST_WORLDS'], { recursive: true });
+  utimesSync(process.env['TEST_WORLDS'], new Date(), new Date());
   return async () => {
     await stopSharedPostgres(run);
     // Browsers may still write while they end.
