@@ -95,7 +95,7 @@ export async function startFleet(options: FleetOptions) {
     run: async (...args: readonly string[]): Promise<string> => {
       const { ended, stdout, lines } = start(...args);
       const code = await ended;
-      if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.slice(-5).join('\n')}`);
+      if (code !== 0) throw new Error(`sightline ${args.join(' ')} ended with ${code}: ${lines.join('\n')}`);
       return stdout.join('\n');
     },
     /**
