@@ -55,7 +55,7 @@ const byTable: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     agreed: 'Whether all numbers that upstream reports for the day equal those of the stored rows.',
     upstream: 'Items of the day by the day counts.',
     stored: 'Stored items of the day.',
-    figures: 'Hash of the numbers of both sides; equal hashes are the same agreement or difference.',
+    figures: 'Hash of the responses of both sides and of the differences; equal hashes are the same difference.',
     mark: 'Hash of the rows of both sides; the day is not compared again while it is unchanged.',
     tries: 'Runs that read the day while it differed; 0 or null if it agreed.',
     retry_at: 'When the day is read again (UTC); null if it agreed.',

@@ -227,9 +227,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/metrics/written-rows.test.ts'],
   },
   {
-    file: 'src/metrics/verification/verify-days.ts',
-    from: 'comparison.countDiffers(row.mentions, tallied.mentions)) {',
-    to: 'false) {',
+    file: 'src/metrics/verification/comparison.ts',
+    from: 'return comparison.countDiffers(upstream, stored)',
+    to: 'return false',
     tests: VERIFY,
   },
   {

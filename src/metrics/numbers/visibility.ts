@@ -1,4 +1,5 @@
 import { dayOf, eachDay, earlierDay, laterDay } from '../../contract/time.ts';
+import type { Conventions } from '../calibration/conventions.ts';
 import { type GroupTally, tally } from './aggregate.ts';
 import { avgPosition, type MentionCounts, sentiment, share, voiceShare } from './definitions.ts';
 import { type SortValue, sortedBy } from './order.ts';
@@ -106,14 +107,19 @@ function entityRows(request: ReportRequest, group: GroupTally | undefined, isDai
     const mine =
       competitorId === null ? own : (group?.competitors.get(competitorId) ?? { ...nothing, responses: own.responses });
     const entityType = competitorId === null ? 'brand' : conventions.competitorType;
-    const numbers = {
-      visibility: share(conventions, conventions.visibility, mine.mentions, mine.responses),
-      shareOfVoice: voiceShare(conventions, mine.mentions, all),
-      avgPosition: avgPosition(conventions, mine),
-      sentiment: sentiment(conventions, mine),
-    };
+    const numbers = entityNumbers(conventions, mine, all);
     return { entity: { entityType, competitorId, name }, tally: mine, numbers, listed };
   });
+}
+
+/** Returns the numbers of an entity. `all`: the mentions of all entities. */
+export function entityNumbers(conventions: Conventions, mine: MentionCounts, all: number) {
+  return {
+    visibility: share(conventions, conventions.visibility, mine.mentions, mine.responses),
+    shareOfVoice: voiceShare(conventions, mine.mentions, all),
+    avgPosition: avgPosition(conventions, mine),
+    sentiment: sentiment(conventions, mine),
+  };
 }
 
 function sortEntities({ conventions }: ReportRequest, rows: readonly EntityRow[]): readonly EntityRow[] {

@@ -39,6 +39,25 @@ export interface VerifyScope {
   readonly mayRepeat: boolean;
 }
 
+/** A row of a report. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** How the rows of a report are compared, in upstream's names of fields. */
+export interface RowKind {
+  /** The field that identifies a row. */
+  readonly key: string;
+  readonly name: string;
+  readonly counts: readonly string[];
+  readonly numbers: Readonly<Partial<Record<string, Measure>>>;
+  /** Whose rows without a partner are differences; default: neither side's, because the sides need not have the same rows. */
+  readonly unmatched?: 'own' | 'all';
+  /** Whether the numbers of a row with these counts are compared; default: of every row. */
+  comparesNumbers?(counts: Row): boolean;
+}
+
+/** Measures that are comparable or not in all rows; others are. */
+export type Usable = Readonly<Partial<Record<Measure, boolean>>>;
+
 /** Shares and means; each has a convention of the same name. */
 export type Measure = 'visibility' | 'shareOfVoice' | 'avgPosition' | 'sentiment' | 'visibilityChange' | 'domainShare';
 
@@ -63,6 +82,103 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
       return Math.abs(upstream - exact) > toleranceOf(conventions, measure, exact);
     },
   };
+}
+
+/** The numbers of the brand and of competitors. */
+export const ENTITY_NUMBERS = {
+  visibility: 'visibility',
+  shareOfVoice: 'shareOfVoice',
+  avgPosition: 'avgPosition',
+  sentiment: 'sentiment',
+} as const;
+
+/** The measure of the competitors within a row. */
+export const MENTIONS = 'mentions';
+
+/**
+ * Compares the rows that upstream reported with the computed ones. Computed rows whose first count is at most `cut` need no partner.
+ */
+export function compareRows(
+  kind: RowKind,
+  [theirs, ours]: readonly [readonly Row[], readonly Row[]],
+  comparison: Comparison,
+  usable: Usable = {},
+  cut = 0,
+): { readonly compared: number; readonly differences: Difference[] } {
+  const keyOf = (row: Row): unknown => row[kind.key] ?? null;
+  const [reported, stored] = [theirs, ours].map((rows) => new Map(rows.map((row) => [keyOf(row), row])));
+  const matched = theirs.filter((row) => stored?.has(keyOf(row)));
+  const differences = matched.flatMap((row) =>
+    compareRow(kind, [row, stored?.get(keyOf(row)) as Row], comparison, usable),
+  );
+  const [measure = ''] = kind.counts;
+  const counted = (row: Row): number => Number(row[measure] ?? 0);
+  const lost = theirs
+    .filter((row) => kind.unmatched === 'all' && isLone(keyOf(row), stored) && counted(row) > 0)
+    .map((row) => ({ measure, subject: subjectOf(kind, row), upstream: counted(row), stored: 0 }));
+  const added = ours
+    .filter((row) => kind.unmatched !== undefined && isLone(keyOf(row), reported) && counted(row) > cut)
+    .map((row) => ({ measure, subject: subjectOf(kind, row), upstream: 0, stored: counted(row) }));
+  return { compared: matched.length, differences: matched.length === 0 ? [] : [...differences, ...lost, ...added] };
+}
+
+function isLone(key: unknown, others: ReadonlyMap<unknown, Row> | undefined): boolean {
+  return typeof key === 'string' && others?.has(key) !== true;
+}
+
+function subjectOf({ key, name }: RowKind, row: Row): string {
+  return String(row[name] ?? row[key] ?? 'no name');
+}
+
+// If counts differ, the other numbers of the row are not comparable.
+function compareRow(
+  kind: RowKind,
+  [theirs, ours]: readonly [Row, Row],
+  comparison: Comparison,
+  usable: Usable,
+): Difference[] {
+  const subject = subjectOf(kind, theirs);
+  const counts = kind.counts.flatMap((measure): Difference[] => {
+    const stored = Number(ours[measure] ?? 0);
+    const upstream = theirs[measure];
+    return comparison.countDiffers(upstream, stored)
+      ? [{ measure, subject, upstream: numberOrNull(upstream), stored }]
+      : [];
+  });
+  if (counts.length > 0) return counts;
+  const compared = kind.comparesNumbers?.(ours) === false ? [] : Object.entries(kind.numbers);
+  const numbers = compared.flatMap(([name, measure]): Difference[] => {
+    if (measure === undefined || usable[measure] === false) return [];
+    const stored = numberOrNull(ours[name]);
+    if (!comparison.numberDiffers(measure, theirs[name] ?? null, stored)) return [];
+    return [{ measure: name, subject, upstream: numberOrNull(theirs[name]), stored }];
+  });
+  return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
+}
+
+// Compares only the competitors that upstream lists, because its choice among equal ones is unspecified.
+function compareRivals(subject: string, theirs: unknown, ours: unknown): Difference[] {
+  if (!Array.isArray(theirs) || !Array.isArray(ours)) return [];
+  return (theirs as Row[]).flatMap((rival) => {
+    const upstream = rival?.['mentions'];
+    if (typeof upstream !== 'number' || typeof rival['competitorId'] !== 'string') return [];
+    const mine = (ours as Row[]).find(({ competitorId }) => competitorId === rival['competitorId']);
+    const stored = Number(mine?.['mentions'] ?? 0);
+    if (upstream === stored) return [];
+    return [
+      { measure: MENTIONS, subject: `${subject}, ${String(rival['name'] ?? rival['competitorId'])}`, upstream, stored },
+    ];
+  });
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+/** Whether rows are those of the brand and all tracked competitors. Only then upstream counts the same voices. */
+export function listsAllEntities({ competitors }: ReportedBrand, rows: readonly Row[]): boolean {
+  const listed = new Set(rows.map((row) => row['competitorId']));
+  return rows.length === competitors.length + 1 && competitors.every(({ competitorId }) => listed.has(competitorId));
 }
 
 function toExact(conventions: Conventions): Conventions {

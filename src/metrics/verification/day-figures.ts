@@ -1,28 +1,26 @@
 import type { Catalogue } from '../../contract/catalogue.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
-import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
 import type { Query } from '../../warehouse/database.ts';
-import { quoted } from '../../warehouse/schema.ts';
 import { type Counting, type GroupTally, tally } from '../numbers/aggregate.ts';
-
-/** The numbers of an entity on a day and engine, as upstream reported them. */
-export interface ReportedRow {
-  /** Null for the brand. */
-  readonly competitorId: string | null;
-  readonly name: string | null;
-  readonly responses: unknown;
-  readonly mentions: unknown;
-  readonly visibility: unknown;
-  readonly shareOfVoice: unknown;
-  readonly avgPosition: unknown;
-  readonly sentiment: unknown;
-}
+import type { MentionCounts } from '../numbers/definitions.ts';
+import { mentionsOfAll, nothing } from '../numbers/report-request.ts';
+import { entityNumbers } from '../numbers/visibility.ts';
+import {
+  compareRows,
+  type Difference,
+  listsAllEntities,
+  MENTIONS,
+  type Row,
+  type RowKind,
+  type Usable,
+  type VerifyScope,
+} from './comparison.ts';
+import { readReportedRows } from './reported-rows.ts';
 
 /** By day, then by engine; the empty text stands for no engine. */
 export type ByDay<T> = ReadonlyMap<string, ReadonlyMap<string, T>>;
 
 /** The days of a brand to read. */
-export interface DaysScope {
+export interface DaysRead {
   readonly catalogue: Catalogue;
   readonly brandId: string;
   readonly from: string;
@@ -30,30 +28,14 @@ export interface DaysScope {
 }
 
 /** Reads upstream's last reports by day and engine. */
-export async function readReportedDays(
-  query: Query,
-  { catalogue, brandId, ...range }: DaysScope,
-): Promise<ByDay<readonly ReportedRow[]>> {
-  const table = catalogue.get('metrics_daily').derived[0] as ResourceTable;
-  const bindings = createBindings();
-  const where = [...liveConditions('t', brandId, bindings), rangeCondition('t.date', range, bindings)];
-  const rows = await query(
-    `SELECT strftime(t.date, '%Y-%m-%d'), t.engine, CAST(t.competitor_id AS VARCHAR), t.name, t.responses, t.mentions,
-       t.visibility, t.share_of_voice, t.avg_position, t.sentiment
-     FROM ${quoted(table.name)} t WHERE ${where.join(' AND ')} AND t.row_mode = 'engine'`,
-    bindings.values,
-  );
-  const byDay = new Map<string, Map<string, ReportedRow[]>>();
-  for (const [day, engine, competitorId, name, responses, mentions, ...ratios] of rows) {
-    const [visibility, shareOfVoice, avgPosition, sentiment] = ratios;
-    const row: ReportedRow = {
-      competitorId: competitorId as string | null,
-      name: name as string | null,
-      ...{ responses, mentions, visibility, shareOfVoice, avgPosition, sentiment },
-    };
-    const engines = byDay.get(String(day)) ?? new Map<string, ReportedRow[]>();
-    byDay.set(String(day), engines);
-    engines.set(String(engine ?? ''), [...(engines.get(String(engine ?? '')) ?? []), row]);
+export async function readReportedDays(query: Query, scope: DaysRead): Promise<ByDay<readonly Row[]>> {
+  const rows = await readReportedRows(query, { ...scope, resource: 'metrics_daily', by: 'engine' });
+  const byDay = new Map<string, Map<string, Row[]>>();
+  for (const row of rows) {
+    const [day, engine] = [String(row['date']), String(row['engine'] ?? '')];
+    const engines = byDay.get(day) ?? new Map<string, Row[]>();
+    byDay.set(day, engines);
+    engines.set(engine, [...(engines.get(engine) ?? []), row]);
   }
   return byDay;
 }
@@ -61,7 +43,7 @@ export async function readReportedDays(
 /** Counts the stored responses by day and engine. */
 export async function readStoredDays(
   query: Query,
-  scope: DaysScope,
+  scope: DaysRead,
   rules: { readonly mayRepeat: boolean; readonly counting: Counting },
 ): Promise<ByDay<GroupTally>> {
   const groups = await tally(query, { ...scope, ...rules, declared: {}, values: {} }, 'day-and-engine');
@@ -74,9 +56,80 @@ export async function readStoredDays(
   return byDay;
 }
 
-/** Returns upstream's number of responses on a day and engine. */
-export function responsesOf(rows: readonly ReportedRow[]): number {
-  return Math.max(0, ...rows.map(({ responses }) => Number(responses ?? 0)));
+/** The comparison of one day. */
+export interface DayComparison {
+  /** Responses of the day: upstream's count. */
+  readonly upstream: number;
+  readonly stored: number;
+  readonly differences: readonly Difference[];
+}
+
+/** Inputs of a comparison of days. */
+export interface DayScope extends Pick<VerifyScope, 'brand' | 'comparison'> {
+  /** The numbers to compare. */
+  readonly kind: RowKind;
+}
+
+/**
+ * Compares upstream's rows of a day, by engine, with the counts of the stored responses. If the responses of an engine differ, its other
+ * numbers are not comparable.
+ */
+export function compareDay(
+  scope: DayScope,
+  theirs: ReadonlyMap<string, readonly Row[]> = new Map(),
+  ours: ReadonlyMap<string, GroupTally> = new Map(),
+  usable: Usable = {},
+): DayComparison {
+  const engines = namesOf(theirs, ours).map((engine) => {
+    const rows = theirs.get(engine) ?? [];
+    const group = ours.get(engine) ?? { key: [], own: nothing, competitors: new Map<string, MentionCounts>() };
+    const subject = engine === '' ? 'no engine' : engine;
+    const upstream = responsesOf(rows);
+    const stored = group.own.responses;
+    const differences =
+      upstream === stored
+        ? compareEntities(scope, subject, rows, group, usable)
+        : [{ measure: 'responses', subject, upstream, stored }];
+    return { upstream, stored, differences };
+  });
+  return {
+    upstream: engines.reduce((sum, { upstream }) => sum + upstream, 0),
+    stored: engines.reduce((sum, { stored }) => sum + stored, 0),
+    differences: engines.flatMap(({ differences }) => differences),
+  };
+}
+
+// The responses of an engine are those of the brand's row.
+function responsesOf(rows: readonly Row[]): number {
+  const own = rows.filter((row) => (row['competitorId'] ?? null) === null);
+  return Math.max(0, ...(own.length > 0 ? own : rows).map((row) => Number(row['responses'] ?? 0)));
+}
+
+function compareEntities(
+  { brand, comparison, kind }: DayScope,
+  engine: string,
+  rows: readonly Row[],
+  group: GroupTally,
+  usable: Usable,
+): Difference[] {
+  const { exact } = comparison;
+  const all = mentionsOfAll({ brand, conventions: exact }, group);
+  const named = (row: Row): Row => ({
+    ...row,
+    name: `${engine}, ${String(row['name'] ?? row['competitorId'] ?? 'the brand')}`,
+  });
+  const computed = (row: Row): Row => {
+    const id = row['competitorId'] ?? null;
+    const counted = id === null ? group.own : group.competitors.get(String(id));
+    const counts = counted ?? { ...nothing, responses: group.own.responses };
+    return { ...named(row), ...counts, ...entityNumbers(exact, counts, all) };
+  };
+  const ours = [...rows, ...brand.competitors].map((row) => computed({ ...row }));
+  // Share of voice is comparable only if upstream counts the same mentions of the same competitors.
+  const sameVoices =
+    listsAllEntities(brand, rows) &&
+    !rows.some((row, index) => comparison.countDiffers(row[MENTIONS], Number(ours[index]?.[MENTIONS])));
+  return compareRows(kind, [rows.map(named), ours], comparison, { ...usable, shareOfVoice: sameVoices }).differences;
 }
 
 /** Returns the days or engines that either side has, in order. */

@@ -1,13 +1,19 @@
 import { z } from 'zod';
-import type { Catalogue } from '../../contract/catalogue.ts';
 import { number, range, type ValueOf } from '../../contract/operation/json-parts.ts';
-import type { ResourceTable } from '../../contract/tables.ts';
 import { addDays, DAY_MS, dayOf } from '../../contract/time.ts';
-import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
-import { quoted } from '../../warehouse/schema.ts';
 import { changeRanges } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
-import { type Comparison, type Difference, difference, type Measure, type VerifyScope } from './comparison.ts';
+import {
+  compareRows,
+  type Difference,
+  difference,
+  ENTITY_NUMBERS,
+  listsAllEntities,
+  MENTIONS,
+  type RowKind,
+  type VerifyScope,
+} from './comparison.ts';
+import { readReportedRows } from './reported-rows.ts';
 import { type DayReads, type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
 
 /** The verification of one range report. */
@@ -34,29 +40,25 @@ export interface ReportRead {
   readonly readAt: number;
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
-interface Kind {
-  /** The field that identifies a row, in upstream's naming. */
-  readonly key: string;
-  readonly name: string;
-  readonly counts: readonly string[];
-  readonly numbers: Readonly<Partial<Record<string, Measure>>>;
-}
-
-const ratios = { visibility: 'visibility', avgPosition: 'avgPosition', sentiment: 'sentiment' } as const;
+const { shareOfVoice: _voice, ...ratios } = ENTITY_NUMBERS;
 const change = { visibilityChange: 'visibilityChange' } as const;
-const voice = { shareOfVoice: 'shareOfVoice' } as const;
 
-const kinds: Readonly<Record<string, Kind>> = {
-  metrics: { key: 'competitorId', name: 'name', counts: ['responses'], numbers: { ...ratios, ...voice } },
-  metrics_prompts: { key: 'promptId', name: 'prompt', counts: ['responses'], numbers: { ...ratios, ...change } },
-  metrics_groups: { key: 'groupId', name: 'name', counts: ['responses'], numbers: { ...ratios, ...change, ...voice } },
+const kinds: Readonly<Record<string, RowKind>> = {
+  metrics: { key: 'competitorId', name: 'name', counts: ['responses'], numbers: ENTITY_NUMBERS },
+  metrics_prompts: {
+    key: 'promptId',
+    name: 'prompt',
+    counts: ['responses'],
+    numbers: { ...ratios, ...change },
+    unmatched: 'own',
+  },
+  metrics_groups: { key: 'groupId', name: 'name', counts: ['responses'], numbers: { ...ENTITY_NUMBERS, ...change } },
   cited_domains: {
     key: 'domain',
     name: 'domain',
     counts: ['citations', 'responses'],
     numbers: { share: 'domainShare' },
+    unmatched: 'all',
   },
 };
 
@@ -100,10 +102,9 @@ export async function verifyRanges(
       const hasMoved =
         report.resource === 'cited_domains'
           ? hasGrown(one.differences, arrivalsMost(report, within(report), answers))
-          : one.reported !== one.stored;
+          : hasOtherTotal(one.differences);
       const excused = moves && (moved.has(range) || hasMoved);
-      const { reported: _reported, stored: _stored, ...rest } = one;
-      verified.push({ ...rest, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
+      verified.push({ ...one, status: one.differences.length === 0 ? 'agrees' : excused ? 'settling' : 'differs' });
     }
   }
   return verified;
@@ -128,7 +129,13 @@ function hasGrown(differences: readonly Difference[], arrivals: number): boolean
   return arrivals > 0 && counts.length > 0 && counts.every(isArrival);
 }
 
-type Compared = Omit<RangeVerification, 'status'> & { readonly reported: number; readonly stored: number };
+// Whether all rows together have another number of responses.
+function hasOtherTotal(differences: readonly Difference[]): boolean {
+  const counts = differences.filter(({ measure }) => measure === 'responses');
+  return counts.reduce((sum, { upstream, stored }) => sum + (upstream ?? 0) - (stored ?? 0), 0) !== 0;
+}
+
+type Compared = Omit<RangeVerification, 'status'>;
 
 async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
   const { catalogue, query, brand, comparison, mayRepeat } = scope;
@@ -137,7 +144,7 @@ async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVer
   const parameter = resource.each === undefined ? undefined : resource.query[resource.each.parameter];
   const compared: Compared[] = [];
   for (const by of parameter?.values ?? [null]) {
-    const theirs = await readRows(scope, report, by);
+    const theirs = await readReportedRows(query, { ...report, catalogue, brandId: brand.id, by });
     if (theirs.length === 0) continue;
     const values = {
       limit: UNCUT,
@@ -148,175 +155,22 @@ async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVer
     const request = { catalogue, query, conventions, brand, resource, asked, nowMs: report.readAt, mayRepeat };
     const computed = await computeReport(resource.computes ?? 'by-nothing', request);
     const ours = computed.rows.map((row) => ({ ...computed.beside, ...row }));
-    const usable = { withSentiment: unlabelled.size === 0, withChange: isBeforeVerified };
-    compared.push(compareRows(scope, { ...report, by }, theirs, ours, usable));
+    const kind = kinds[report.resource] as RowKind;
+    const limit = resource.query['limit']?.max ?? Infinity;
+    const cut = theirs.length < limit ? 0 : Math.min(...theirs.map((row) => Number(row['citations'])));
+    const usable = {
+      shareOfVoice: report.resource !== 'metrics' || listsAllEntities(brand, theirs),
+      sentiment: unlabelled.size === 0,
+      visibilityChange: isBeforeVerified && comparison.isKnown('visibility'),
+    };
+    const rows = compareRows(kind, [theirs, ours], comparison, usable, cut);
+    compared.push({
+      report: by === null ? report.resource : `${report.resource} by ${by}`,
+      from: report.from,
+      to: report.to,
+      ...rows,
+      countsDiffer: rows.differences.some(({ measure }) => kind.counts.includes(measure) || measure === MENTIONS),
+    });
   }
   return compared;
-}
-
-interface Usable {
-  readonly withSentiment: boolean;
-  readonly withChange: boolean;
-}
-
-function compareRows(
-  scope: VerifyScope,
-  { resource, from, to, by }: ReportRead & { by: string | null },
-  theirs: readonly Row[],
-  ours: readonly Row[],
-  usable: Usable,
-): Compared {
-  const { comparison, catalogue } = scope;
-  const kind = kinds[resource] as Kind;
-  const stored = new Map(ours.map((row) => [row[kind.key] ?? null, row]));
-  const matched = theirs.filter((row) => stored.has(row[kind.key] ?? null));
-  const differences: Difference[] = [];
-  const sums = { reported: 0, stored: 0 };
-  let countsDiffer = false;
-  for (const row of matched) {
-    const mine = stored.get(row[kind.key] ?? null) as Row;
-    const [first = ''] = kind.counts;
-    sums.reported += Number(row[first] ?? 0);
-    sums.stored += Number(mine[first] ?? 0);
-    const found = compareRow(kind, row, mine, comparison, usableFor(scope, resource, theirs, usable));
-    countsDiffer ||= found.some(({ measure }) => kind.counts.includes(measure) || measure === MENTIONS);
-    differences.push(...found);
-  }
-  const limit = catalogue.get(resource).query['limit']?.max;
-  const cut =
-    limit !== undefined && theirs.length >= limit ? Math.min(...theirs.map((row) => Number(row['citations']))) : 0;
-  for (const { subject, upstream, here } of matched.length === 0 ? [] : unmatched(resource, kind, theirs, ours, cut)) {
-    differences.push({ measure: kind.counts[0] as string, subject, upstream, stored: here });
-    countsDiffer = true;
-  }
-  const report = by === null ? resource : `${resource} by ${by}`;
-  return { report, from, to, compared: matched.length, differences, countsDiffer, ...sums };
-}
-
-const MENTIONS = 'mentions';
-
-function compareRow(
-  kind: Kind,
-  theirs: Row,
-  ours: Row,
-  comparison: Comparison,
-  uses: (measure: Measure) => boolean,
-): Difference[] {
-  const subject = String(theirs[kind.name] ?? theirs[kind.key] ?? 'no name');
-  const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  const counts = kind.counts.flatMap((measure): Difference[] => {
-    const stored = Number(ours[measure] ?? 0);
-    const upstream = theirs[measure];
-    return comparison.countDiffers(upstream, stored)
-      ? [{ measure, subject, upstream: numberOf(upstream), stored }]
-      : [];
-  });
-  if (counts.length > 0) return counts;
-  const numbers = Object.entries(kind.numbers).flatMap(([name, measure]): Difference[] => {
-    if (measure === undefined || !uses(measure)) return [];
-    const stored = numberOf(ours[name]);
-    if (!comparison.numberDiffers(measure, theirs[name] ?? null, stored)) return [];
-    return [{ measure: name, subject, upstream: numberOf(theirs[name]), stored }];
-  });
-  return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
-}
-
-// Compares only the competitors that upstream lists, because its choice among equal ones is unspecified.
-function compareRivals(subject: string, theirs: unknown, ours: unknown): Difference[] {
-  if (!Array.isArray(theirs) || !Array.isArray(ours)) return [];
-  return (theirs as Row[]).flatMap((rival) => {
-    const upstream = rival?.['mentions'];
-    if (typeof upstream !== 'number' || typeof rival['competitorId'] !== 'string') return [];
-    const mine = (ours as Row[]).find(({ competitorId }) => competitorId === rival['competitorId']);
-    const stored = Number(mine?.['mentions'] ?? 0);
-    if (upstream === stored) return [];
-    return [
-      { measure: MENTIONS, subject: `${subject}, ${String(rival['name'] ?? rival['competitorId'])}`, upstream, stored },
-    ];
-  });
-}
-
-function usableFor(
-  { brand, comparison }: VerifyScope,
-  resource: string,
-  theirs: readonly Row[],
-  { withSentiment, withChange }: Usable,
-): (measure: Measure) => boolean {
-  const listed = new Set(theirs.map((row) => row['competitorId']));
-  const sameVoices =
-    resource !== 'metrics' ||
-    (theirs.length === brand.competitors.length + 1 &&
-      brand.competitors.every(({ competitorId }) => listed.has(competitorId)));
-  return (measure) => {
-    switch (measure) {
-      case 'shareOfVoice':
-        return sameVoices;
-      case 'sentiment':
-        return withSentiment;
-      case 'visibilityChange':
-        return withChange && comparison.isKnown('visibility');
-      default:
-        return true;
-    }
-  };
-}
-
-// Lists rows that one side lacks, for reports whose keys both sides share: prompts, and domains down to the list's cut.
-function unmatched(resource: string, kind: Kind, theirs: readonly Row[], ours: readonly Row[], cut: number) {
-  const keysOf = (rows: readonly Row[]): Set<unknown> => new Set(rows.map((row) => row[kind.key] ?? null));
-  const [named, stored] = [keysOf(theirs), keysOf(ours)];
-  const [count = ''] = kind.counts;
-  const subjectOf = (row: Row): string => String(row[kind.name] ?? row[kind.key] ?? 'no name');
-  const counted = (row: Row): number => Number(row[count] ?? 0);
-  const lost = theirs
-    .filter((row) => typeof row[kind.key] === 'string' && !stored.has(row[kind.key]) && counted(row) > 0)
-    .map((row) => ({ subject: subjectOf(row), upstream: counted(row), here: 0 }));
-  const added = ours
-    .filter((row) => typeof row[kind.key] === 'string' && !named.has(row[kind.key]) && counted(row) > cut)
-    .map((row) => ({ subject: subjectOf(row), upstream: 0, here: counted(row) }));
-  return resource === 'cited_domains' ? [...lost, ...added] : resource === 'metrics_prompts' ? added : [];
-}
-
-async function readRows(
-  { catalogue, query, brand }: VerifyScope,
-  report: ReportRead,
-  by: string | null,
-): Promise<Row[]> {
-  const resource = catalogue.get(report.resource);
-  const table = resource.derived[0] as ResourceTable;
-  const columns = columnsOf(catalogue, report.resource);
-  const bindings = createBindings();
-  const where = [
-    ...liveConditions('t', brand.id, bindings),
-    `t.range_from = CAST(${bindings.bind(report.from)} AS DATE)`,
-    `t.range_to = CAST(${bindings.bind(report.to)} AS DATE)`,
-    ...(by === null || resource.each === undefined ? [] : [`t.${quoted(resource.each.column)} = ${bindings.bind(by)}`]),
-  ];
-  const names = columns.map(({ name, kind }) =>
-    isText(kind) ? `CAST(t.${quoted(name)} AS VARCHAR)` : `t.${quoted(name)}`,
-  );
-  const rows = await query(
-    `SELECT ${names.join(', ')} FROM ${quoted(table.name)} t WHERE ${where.join(' AND ')}`,
-    bindings.values,
-  );
-  return rows.map((row) =>
-    Object.fromEntries(
-      columns.map(({ field, kind }, index) => [field, kind === 'json' ? parse(row[index]) : row[index]]),
-    ),
-  );
-}
-
-function columnsOf(catalogue: Catalogue, resource: string) {
-  const table = catalogue.get(resource).derived[0] as ResourceTable;
-  return table.columns.flatMap(({ name, kind, source }) =>
-    source.from === 'item' || source.from === 'body' ? [{ name, kind, field: source.path.join('.') }] : [],
-  );
-}
-
-function isText(kind: string): boolean {
-  return kind === 'uuid' || kind === 'json';
-}
-
-function parse(text: unknown): unknown {
-  return typeof text === 'string' ? JSON.parse(text) : null;
 }

@@ -9,7 +9,7 @@ export interface Audit {
   /** Items of the day: counted by upstream, and stored here. */
   readonly upstream: number;
   readonly stored: number;
-  /** Hash of the figures of both sides; equal differences have equal hashes. */
+  /** Hash of the responses of both sides and of the differences; equal differences have equal hashes. */
   readonly figures: string;
   /**
    * Hash of the rows of both sides and of everything else that the comparison depends on; null if neither side has
