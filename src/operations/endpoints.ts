@@ -4,13 +4,12 @@ import { readEndpoints } from '../contract/openapi/document-endpoints.ts';
 import { shapeOfPath } from '../contract/openapi/references.ts';
 import { number, type ValueOf } from '../contract/operation/json-parts.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
-import { createClient } from '../upstream/client.ts';
 import { OPENAPI_PATH } from '../upstream/discovery.ts';
 import { toWorkspaceError } from '../upstream/errors.ts';
 import { builtInCatalogue } from '../workspace/catalogues.ts';
 import { readStoredForms } from '../workspace/stored-forms-file.ts';
 import type { Context } from '../workspace/workspace.ts';
-import { basePathOf, openBudget } from './sync.ts';
+import { basePathOf, withClient } from './sync.ts';
 
 /** The endpoints in upstream's OpenAPI document. */
 export const endpointList = z.object({
@@ -41,18 +40,17 @@ export type ListedEndpoint = EndpointList['endpoints'][number];
  * @throws `UpstreamError` if upstream has no document, and `config_invalid`
  */
 export async function listEndpoints(context: Context): Promise<EndpointList> {
-  const { config, clock, signal } = context;
-  const upstream = config.upstream();
+  const { config, signal } = context;
   const { resources } = builtInCatalogue;
   const forms = new Map(
     readStoredForms(layoutOf(config.folder).endpoints).map((form) => [shapeOfPath(form.path), form]),
   );
-  const basePath = basePathOf(upstream);
-  const { budget, close } = await openBudget(context);
-  const client = createClient({ ...upstream, budget, clock, connections: 1 });
+  const basePath = basePathOf(config.upstream());
   try {
     const request = { path: OPENAPI_PATH, query: {}, route: OPENAPI_PATH };
-    const { value } = await client.get(request, (document) => readEndpoints(document, basePath), { signal });
+    const { value } = await withClient(context, { connections: 1 }, (client) =>
+      client.get(request, (document) => readEndpoints(document, basePath), { signal }),
+    );
     const classified = classifyEndpoints(value.endpoints, resources);
     const endpoints = classified.map(
       ({ endpoint: { path, shape, about }, state, reason, resource }): ListedEndpoint => {
@@ -68,8 +66,5 @@ export async function listEndpoints(context: Context): Promise<EndpointList> {
     return { endpoints, ignored: value.ignored, unlisted };
   } catch (thrown) {
     throw toWorkspaceError(thrown);
-  } finally {
-    await client.close();
-    await close();
   }
 }

@@ -4,10 +4,9 @@ import type { ErrorCode } from '../base/errors.ts';
 import { itemsOf } from '../contract/body.ts';
 import { brandListOf } from '../contract/catalogue.ts';
 import type { ResourceTable } from '../contract/tables.ts';
-import { createClient } from '../upstream/client.ts';
 import { toWorkspaceError, UpstreamError } from '../upstream/errors.ts';
 import { builtInCatalogue } from '../workspace/catalogues.ts';
-import { openBudget } from './sync.ts';
+import { withClient } from './sync.ts';
 
 /** Upstream's response to one request for the brands of a workspace. */
 export interface Asked {
@@ -26,37 +25,28 @@ export interface Asked {
  * @throws `UpstreamError`, or the signal's reason if it is aborted.
  */
 export async function askOnce(config: WorkspaceConfig, clock: Clock, signal: AbortSignal): Promise<Asked> {
-  const upstream = config.upstream();
-  const { budget, close } = await openBudget({ config, clock, signal });
-  const client = createClient({ ...upstream, budget, clock, connections: 1 });
   const opening = brandListOf(builtInCatalogue);
   const failed = new AbortController();
   let sentAt = Number.NaN;
   try {
-    const { value, date } = await client.get(
-      { path: opening.path, query: opening.ask ?? {} },
-      (body) => itemsOf(opening, opening.derived[0] as ResourceTable, body),
-      {
-        signal: AbortSignal.any([signal, failed.signal]),
-        onAttempt: (attempt) => {
-          ({ sentAt } = attempt);
-          const { error, status } = attempt;
-          if (error !== null) failed.abort(new UpstreamError(codeOf(status), error, { status }));
+    return await withClient({ config, clock, signal }, { connections: 1 }, async (client, budget) => {
+      const { value, date } = await client.get(
+        { path: opening.path, query: opening.ask ?? {} },
+        (body) => itemsOf(opening, opening.derived[0] as ResourceTable, body),
+        {
+          signal: AbortSignal.any([signal, failed.signal]),
+          onAttempt: (attempt) => {
+            ({ sentAt } = attempt);
+            const { error, status } = attempt;
+            if (error !== null) failed.abort(new UpstreamError(codeOf(status), error, { status }));
+          },
         },
-      },
-    );
-    return {
-      baseUrl: upstream.baseUrl,
-      items: value ?? [],
-      date: date ?? clock.now(),
-      sentAt,
-      rateLimit: budget.state().limit,
-    };
+      );
+      const { baseUrl } = config.upstream();
+      return { baseUrl, items: value ?? [], date: date ?? clock.now(), sentAt, rateLimit: budget.state().limit };
+    });
   } catch (thrown) {
     throw toWorkspaceError(thrown);
-  } finally {
-    await client.close();
-    await close();
   }
 }
 

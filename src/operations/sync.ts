@@ -137,18 +137,11 @@ export async function syncOpened(
   runs: readonly SyncOptions[],
   onProgress: OnProgress,
 ): Promise<SyncSummary[]> {
-  const { config, clock } = context;
   opened.copy.isCurrent = false;
-  const { budget, close } = await openBudget(context);
-  const [first] = runs;
-  const allowed = first?.allowance === undefined ? budget : withAllowance(budget, first.allowance, clock);
-  const client = createClient({ ...config.upstream(), budget: allowed, clock, connections: config.connections });
-  try {
-    return await syncThrough(context, opened, runs, { kind, client, budget, onProgress });
-  } finally {
-    await client.close();
-    await close();
-  }
+  const { connections } = context.config;
+  return withClient(context, { connections, allowance: runs[0]?.allowance }, (client, budget) =>
+    syncThrough(context, opened, runs, { kind, client, budget, onProgress }),
+  );
 }
 
 interface Through {
@@ -252,6 +245,24 @@ export async function openBudget({
     say,
     signal,
   });
+}
+
+/** Calls `work` with a client of upstream and the budget of the workspace, and closes both. */
+export async function withClient<T>(
+  context: Parameters<typeof openBudget>[0],
+  { connections, allowance }: { readonly connections: number; readonly allowance?: SyncOptions['allowance'] },
+  work: (client: Client, budget: Budget) => Promise<T>,
+): Promise<T> {
+  const { config, clock } = context;
+  const { budget, close } = await openBudget(context);
+  const allowed = allowance === undefined ? budget : withAllowance(budget, allowance, clock);
+  const client = createClient({ ...config.upstream(), budget: allowed, clock, connections });
+  try {
+    return await work(client, budget);
+  } finally {
+    await client.close();
+    await close();
+  }
 }
 
 /** Returns the path of the base URL, such as `/v1`, without a trailing slash. */

@@ -6,7 +6,6 @@ import type { DayOf } from '../../contract/plausibility/day-zone.ts';
 import type { KnownAnswer } from '../../metrics/calibration/points/point.ts';
 import type { Service } from '../../read/service.ts';
 import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
-import type { ParameterNames } from '../../sync/slice.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { keepAnswer } from '../../warehouse/ledger/answers.ts';
 import type { ComparedQuestion } from '../../warehouse/ledger/comparisons.ts';
@@ -50,7 +49,6 @@ export interface Asking {
   readonly catalogue: Catalogue;
   readonly ask: AskUpstream;
   readonly service: Service;
-  readonly names: ParameterNames;
   readonly database: Database;
   readonly runId: string;
 }
@@ -151,14 +149,14 @@ interface OwnReply {
 async function answerOf(
   { brandId, member, query }: CompareQuestion,
   resource: Resource,
-  { service, names }: Asking,
+  { service }: Asking,
 ): Promise<OwnReply> {
   const path: Record<string, string> = {};
   for (const [, name] of resource.path.matchAll(/\{(\w+)\}/g)) {
     const isMember = resource.change.kind === 'detail' && resource.change.parameter === name;
     path[name as string] = (isMember ? member : brandId) ?? '';
   }
-  const served = names.get(resource.name) ?? {};
+  const served = service.namesOf(resource);
   const parameters = new URLSearchParams(
     Object.entries(query).map(([name, value]): [string, string] => [served[name] ?? name, value]),
   );

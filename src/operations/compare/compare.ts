@@ -1,8 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
-import type { Catalogue } from '../../contract/catalogue.ts';
-import { parameterForm } from '../../contract/formats.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
 import { readConventions } from '../../metrics/calibration/findings.ts';
 import { mergeConventions, toOverrides } from '../../metrics/calibration/overrides.ts';
@@ -11,19 +9,16 @@ import { createService } from '../../read/create-service.ts';
 import type { Service } from '../../read/service.ts';
 import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
-import type { ParameterNames } from '../../sync/slice.ts';
-import { createSyncStats } from '../../sync/sync-stats.ts';
-import { createClient } from '../../upstream/client.ts';
+import { createSyncStats, type SyncStats } from '../../sync/sync-stats.ts';
 import { readBrandList } from '../../warehouse/brand-list.ts';
 import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparisons.ts';
 import type { RunRef, RunStatus } from '../../warehouse/ledger/runs.ts';
-import { readShapes } from '../../warehouse/ledger/shapes.ts';
 import { REPLICA_OPTIONS } from '../../warehouse/replica.ts';
 import { catalogueOf } from '../../workspace/catalogues.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../../workspace/workspace.ts';
 import { chooseBrandIds } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
-import { type OnProgress, openBudget, SYNC_RESOURCES } from '../sync.ts';
+import { type OnProgress, SYNC_RESOURCES, withClient } from '../sync.ts';
 import { type Asking, type ComparedReply, type Comparison, comparePages } from './compare-question.ts';
 import { generateQuestions, readCompareVocabulary, seededRandom } from './compare-questions.ts';
 import { explainDifferences } from './explain-differences.ts';
@@ -83,11 +78,6 @@ async function compareOpened(
   const origin = { kind: 'compare', trigger: context.trigger ?? 'command' } as const;
   const run = await warehouse.beginRun({ runId, options: `compare ${runId}`, now: clock.now(), origin });
   const stats = createSyncStats();
-  const { budget, close } = await openBudget(context);
-  const client = createClient({ ...config.upstream(), budget, clock, connections: config.connections });
-  const log = createRequestLog({ warehouse, clock, onProgress: (latest) => onProgress(latest, budget) }, run, stats);
-  const names = await database.exclusive(async ({ query }) => namesOf(catalogue, await readShapes(query)));
-  const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
   const asked: ComparedReply[] = [];
   let explanations: ReadonlyMap<KnownAnswer, string> = new Map();
   let error: SightlineError | null = null;
@@ -105,22 +95,26 @@ async function compareOpened(
       .filter(({ name }) => resources === null || resources.includes(name))
       .toSorted((a, b) => (comparedAt.get(a.name) ?? 0) - (comparedAt.get(b.name) ?? 0));
     stats.forecast(requests);
-    const asking: Asking = { catalogue, ask, service, names, database, runId: run.runId };
-    for (const question of generateQuestions(chosen, vocabulary, seededRandom(seed))) {
-      if (stats.requests >= requests) break;
-      for await (const page of comparePages(question, asking)) {
-        asked.push(page);
+    const names = new Map(catalogue.resources.map((resource) => [resource.name, service.namesOf(resource)]));
+    await withClient(context, config, async (client, budget) => {
+      const onLogged = (latest: SyncStats): void => onProgress(latest, budget);
+      const log = createRequestLog({ warehouse, clock, onProgress: onLogged }, run, stats);
+      const ask = createAskUpstream({ catalogue, client, signal, names, log, now: clock.now, purpose: 'compare' });
+      const asking: Asking = { catalogue, ask, service, database, runId: run.runId };
+      for (const question of generateQuestions(chosen, vocabulary, seededRandom(seed))) {
         if (stats.requests >= requests) break;
+        for await (const page of comparePages(question, asking)) {
+          asked.push(page);
+          if (stats.requests >= requests) break;
+        }
       }
-    }
+    });
     const answers = asked.flatMap(({ answer }) => answer ?? []);
     const used = { catalogue, conventions: replica.conventions };
     explanations = await database.exclusive(({ query }) => explainDifferences(query, used, answers));
   } catch (thrown) {
     error = toSightlineError(signal.aborted ? interrupted() : thrown);
   } finally {
-    await client.close();
-    await close();
     await service.close();
   }
   const at = clock.now();
@@ -140,7 +134,7 @@ function interrupted(): SightlineError {
 async function endRun(
   { warehouse }: Opened,
   run: RunRef,
-  { requests, retries, waitedMs }: ReturnType<typeof createSyncStats>,
+  { requests, retries, waitedMs }: SyncStats,
   { at, error }: { readonly at: number; readonly error: SightlineError | null },
 ): Promise<void> {
   const status: RunStatus = error === null ? 'complete' : error.code === 'interrupted' ? 'interrupted' : 'failed';
@@ -158,19 +152,4 @@ function serviceOf({ config, clock }: Context, path: string): Service {
     replica: REPLICA_OPTIONS,
     readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
   });
-}
-
-// Names of parameters that the specification leaves open, as upstream's OpenAPI document has them.
-function namesOf(catalogue: Catalogue, shapes: Awaited<ReturnType<typeof readShapes>>): ParameterNames {
-  return new Map(
-    catalogue.resources.map(({ name, query }) => [
-      name,
-      Object.fromEntries(
-        Object.entries(query).flatMap(([declared, { nameUnknown }]) => {
-          const served = nameUnknown === true ? shapes.get(name, parameterForm(declared)) : null;
-          return served === null ? [] : [[declared, served]];
-        }),
-      ),
-    ]),
-  );
 }
