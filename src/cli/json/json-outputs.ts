@@ -5,6 +5,7 @@ import { calibratedPoint } from '../../metrics/calibration/calibrated-points.ts'
 import { describedMeasure, describedModel } from '../../metrics/model/measures.ts';
 import { writtenBackup } from '../../operations/backup/backup.ts';
 import { restored } from '../../operations/backup/restore.ts';
+import { clusterState } from '../../operations/cluster/cluster.ts';
 import { describedTable } from '../../operations/dictionary.ts';
 import { workspaceDiagnosis } from '../../operations/doctor/diagnose.ts';
 import { endpointList } from '../../operations/endpoints.ts';
@@ -81,7 +82,7 @@ export const jsonOutputs = {
   'jobs next': { shape: operation.jobsNext },
   'jobs run': { shape: operation.jobsRun },
   worker: { about: '`worker`, when it ends.', shape: server.worker },
-  'cluster status': { shape: server.clusterStatus },
+  'cluster status': { shape: clusterState },
   'cluster enqueue': { shape: server.clusterEnqueue },
   doctor: { about: '`doctor`; with `--all` one line for each workspace.', shape: workspaceDiagnosis },
   backup: { shape: writtenBackup },

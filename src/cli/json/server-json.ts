@@ -1,8 +1,5 @@
 import { z } from 'zod';
 import { number, time } from '../../contract/operation/json-parts.ts';
-import { queueState } from '../../jobs/runner.ts';
-import { clusterBudget, workspaceLag } from '../../operations/cluster/cluster.ts';
-import { homeState } from '../../publish/destinations/home-protocol.ts';
 import { listedKey } from '../../serve/auth/keys.ts';
 
 /** `init`. */
@@ -68,20 +65,6 @@ export const endedSession = z.object({ id: z.string() });
 export const worker = z.object({
   worker: z.string(),
   tasks: z.record(z.string(), number).describe('number of tasks by how they ended'),
-});
-
-/** `cluster status`. */
-export const clusterStatus = z.object({
-  at: time,
-  runner: z.enum(['process', 'postgres']),
-  queue: queueState.nullable().describe('null without a queue'),
-  budgets: z.array(clusterBudget),
-  homes: z.array(homeState).describe('workspaces with a home; leased ones are first'),
-  lag: z.object({
-    workspaces: number,
-    overdue: number,
-    worst: z.array(workspaceLag),
-  }),
 });
 
 /** `cluster enqueue`. */

@@ -7,8 +7,8 @@ import { toSightlineError } from '../../base/errors.ts';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import { readJobRuns, readSettled } from '../../jobs/job-log.ts';
 import { lastRun } from '../../jobs/next-run.ts';
-import type { EndedTask, RunnerState } from '../../jobs/runner.ts';
-import type { HomeState } from '../../publish/destinations/home-protocol.ts';
+import { type EndedTask, queueState } from '../../jobs/runner.ts';
+import { homeState } from '../../publish/destinations/home-protocol.ts';
 import { budgetName } from '../../upstream/budget/postgres-store.ts';
 import { readSharedBudgetUses } from '../../upstream/budget/shared-use.ts';
 import { jobsOf } from '../jobs/job-list.ts';
@@ -24,7 +24,7 @@ const NEW_SEARCH_MS = 400 * 86_400_000;
 const SHOWN_CHARACTERS = 8;
 
 /** How late the jobs of a workspace are. */
-export const workspaceLag = z.object({
+const workspaceLag = z.object({
   workspace: z.string(),
   lastWholeRun: time.nullable().describe('end of the last job run that completed all its steps; null if unknown'),
   overdueSince: time
@@ -39,7 +39,7 @@ export const workspaceLag = z.object({
 export type Lag = ValueOf<typeof workspaceLag>;
 
 /** Use of a shared request budget. */
-export const clusterBudget = z.object({
+const clusterBudget = z.object({
   budget: z.string().describe("first characters of the budget's name, which do not reveal its key"),
   workspaces: z.array(z.string()),
   limit: z.number().nullable().describe('requests per minute that upstream allows; null if not reported recently'),
@@ -58,26 +58,44 @@ export interface Cluster {
   readonly warn: (sentence: string) => void;
 }
 
-/** State of a cluster. `state` is null without a queue. `lags` has the most overdue workspaces first. */
-export interface ClusterState {
-  readonly runner: RunnerSettings['kind'];
-  readonly state: RunnerState | null;
-  readonly budgets: readonly ClusterBudget[];
-  readonly homes: readonly HomeState[];
-  readonly lags: readonly Lag[];
-}
+/** State of a cluster. */
+export const clusterState = z.object({
+  at: time,
+  runner: z.enum(['process', 'postgres']),
+  queue: queueState.nullable().describe('null without a queue'),
+  budgets: z.array(clusterBudget),
+  homes: z.array(homeState).describe('workspaces with a home; leased ones are first'),
+  lag: z.object({
+    workspaces: number,
+    overdue: number,
+    worst: z.array(workspaceLag),
+  }),
+});
 
-/** Reads the queue, the budgets, the homes and the overdue jobs of all workspaces. Throws `queue_unreachable`. */
-export async function readCluster(cluster: Cluster, clock: Clock): Promise<ClusterState> {
+/** State of a cluster. */
+export type ClusterState = ValueOf<typeof clusterState>;
+
+/**
+ * Reads the queue, the budgets, the homes and the overdue jobs of all workspaces; `worst` has at most `worstMax` workspaces.
+ *
+ * @throws `queue_unreachable`
+ */
+export async function readCluster(cluster: Cluster, clock: Clock, worstMax: number): Promise<ClusterState> {
   const { settings, configured, signal, warn } = cluster;
   const configs = validConfigs(configured);
   for (const one of configured) if ('error' in one) warn(`workspace ${one.name}: ${one.error.message}`);
   const state =
     settings.kind === 'process' ? null : await withRunner(settings, signal, warn, (runner) => runner.state());
   const lags = await readLags(configs, state?.ended ?? [], clock);
-  const budgets = await readClusterBudgets(configs, clock, signal, warn);
-  const homes = await readClusterHomes(configs, signal, warn);
-  return { runner: settings.kind, state, budgets, homes, lags };
+  const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
+  return {
+    at: new Date(clock.now()).toISOString(),
+    runner: settings.kind,
+    queue: state === null ? null : queueState.parse(state),
+    budgets: await readClusterBudgets(configs, clock, signal, warn),
+    homes: await readClusterHomes(configs, signal, warn),
+    lag: { workspaces: lags.length, overdue, worst: lags.slice(0, worstMax) },
+  };
 }
 
 /**

@@ -1,8 +1,6 @@
 import { EXIT } from '../../../base/errors.ts';
 import { shownTime } from '../../../contract/time.ts';
-import type { RunnerState } from '../../../jobs/runner.ts';
-import type { ClusterBudget, Lag } from '../../../operations/cluster/cluster.ts';
-import type { HomeState } from '../../../publish/destinations/home-protocol.ts';
+import type { ClusterState } from '../../../operations/cluster/cluster.ts';
 import { count, duration, plural, printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { terminal } from '../../output/terminal.ts';
@@ -24,31 +22,21 @@ const status = defineCommand({
   run: async ({ limit, ...unread }, begin) => {
     const call = begin(unread);
     const { readCluster } = await import('../../../operations/cluster/cluster.ts');
-    const { runner, state, budgets, homes, lags } = await readCluster(await toCluster(call), terminal().clock);
-    const overdue = lags.filter(({ overdueSince }) => overdueSince !== null).length;
-    const worst = lags.slice(0, limit);
+    const state = await readCluster(await toCluster(call), terminal().clock, limit);
     if (call.json) {
-      const lag = { workspaces: lags.length, overdue, worst };
-      const at = new Date(terminal().clock.now()).toISOString();
-      printJson('cluster status', {
-        at,
-        runner,
-        queue: state === null ? null : withoutEnded(state),
-        budgets,
-        homes,
-        lag,
-      });
+      printJson('cluster status', state);
       return EXIT.done;
     }
-    if (state === null) {
+    const { queue, budgets, homes, lag } = state;
+    if (queue === null) {
       say(
         'No queue is configured: jobs run in the process of `sightline worker` or `sightline serve`. Set "runner" in',
       );
       say('sightline.config.json to use a queue; this command then shows its workers, tasks and leases.');
-    } else describeQueue(state, limit);
+    } else describeQueue(queue, limit);
     describeBudgets(budgets, limit);
     describeHomes(homes, limit);
-    describeLag(worst, lags.length, overdue);
+    describeLag(lag);
     return EXIT.done;
   },
 });
@@ -88,12 +76,8 @@ async function toCluster({ flags, signal }: Call) {
   return { settings, configured: readAllConfigs(flags), signal, warn: say };
 }
 
-function withoutEnded({ ended: _ended, ...queue }: RunnerState) {
-  return queue;
-}
-
-function describeQueue(state: RunnerState, limit: number): void {
-  const { counts, workers, leases, schedules, oldestWaiting, nextDue } = state;
+function describeQueue(queue: NonNullable<ClusterState['queue']>, limit: number): void {
+  const { counts, workers, leases, schedules, oldestWaiting, nextDue } = queue;
   const waits = oldestWaiting === null ? '' : `, the oldest for ${ago(oldestWaiting)}`;
   const next = nextDue === null ? '' : `, the next due at ${shownTime(nextDue)}`;
   printData(
@@ -114,7 +98,7 @@ function describeQueue(state: RunnerState, limit: number): void {
   );
 }
 
-function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void {
+function describeBudgets(budgets: ClusterState['budgets'], limit: number): void {
   if (budgets.length === 0) return;
   table(
     ['budget', 'workspaces', 'in the last minute', 'allowed'],
@@ -124,7 +108,7 @@ function describeBudgets(budgets: readonly ClusterBudget[], limit: number): void
   );
 }
 
-function describeHomes(homes: readonly HomeState[], limit: number): void {
+function describeHomes(homes: ClusterState['homes'], limit: number): void {
   table(
     ['home of', 'position', 'saved', 'in use by', 'until'],
     homes.slice(0, limit).map(({ workspace, position, savedAt, lease }) => {
@@ -134,7 +118,7 @@ function describeHomes(homes: readonly HomeState[], limit: number): void {
   );
 }
 
-function describeLag(worst: readonly Lag[], workspaces: number, overdue: number): void {
+function describeLag({ worst, workspaces, overdue }: ClusterState['lag']): void {
   table(
     ['workspace', 'last complete run', 'overdue'],
     worst.map(({ workspace, lastWholeRun, overdueSince, overdue: jobs }) => {
