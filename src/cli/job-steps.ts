@@ -40,11 +40,7 @@ export async function performStep(
   };
   if (step.do === 'sync') saveMemory();
   let shown: PerformedStep['json'] = null;
-  const {
-    failure,
-    result: _result,
-    ...ending
-  } = await runStep(step, {
+  const { failure, ...ending } = await runStep(step, {
     job,
     folder: terminal().folder,
     open: (command) => {

@@ -33,8 +33,6 @@ export type StepResult =
 
 /** How a step ended. */
 export interface StepOutcome extends Ending {
-  /** Null if the operation failed before it had a result. */
-  readonly result: StepResult | null;
   /** The error that prevented a result, or null. */
   readonly failure: SightlineError | null;
 }
@@ -56,18 +54,12 @@ export interface StepParts {
 
 /** Runs a step of a job. Does not throw. */
 export async function runStep(step: Step, parts: StepParts): Promise<StepOutcome> {
-  let result: StepResult | null = null;
-  const onResult = (ended: StepResult): Promise<void> => {
-    result = ended;
-    return parts.onResult(ended);
-  };
   try {
-    const ending = await runOperation(step, { ...parts, onResult });
-    return { ...ending, result, failure: null };
+    return { ...(await runOperation(step, parts)), failure: null };
   } catch (thrown) {
     const { withRemedy } = await import('../damage-remedy.ts');
     const failure = await withRemedy(toSightlineError(thrown), parts.folder);
-    return { ...endingOfError(failure), result, failure };
+    return { ...endingOfError(failure), failure };
   }
 }
 
