@@ -3,15 +3,10 @@ import { error, errorParts, number, time } from '../../contract/operation/json-p
 import { runSchema, stepSchema } from '../../jobs/job-log.ts';
 import { step } from '../../jobs/job.ts';
 import { brief } from '../../metrics/explain/brief-result.ts';
+import { flaw } from '../../warehouse/file/integrity.ts';
 import { unconfirmedDeletion } from '../../warehouse/ledger/unconfirmed-deletions.ts';
 import { load, plainFiles, report, snapshot } from './files-json.ts';
 import { compare, sync, verify } from './sync-json.ts';
-
-const flaw = z.object({
-  table: z.string(),
-  kind: z.enum(['repeated key', 'no parent', 'several open versions', 'gap or overlap of versions']),
-  count: number,
-});
 
 const stepResult = z.union([
   sync,

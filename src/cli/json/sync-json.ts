@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { day, errorParts, number, range, time } from '../../contract/operation/json-parts.ts';
 import { difference } from '../../metrics/verification/comparison.ts';
 import { rangeVerification } from '../../metrics/verification/verify-ranges.ts';
-import { bodyDifference } from '../../operations/compare/body-differences.ts';
+import { differingQuestion } from '../../operations/compare/compare-question.ts';
 import { syncResult } from '../../sync/run-sync.ts';
 
 /** `sync`: result of a run. */
@@ -41,22 +41,7 @@ export const compare = z.object({
   compared: number.describe('equal and differing responses'),
   equal: number,
   skipped: number.describe('differences that newer data at upstream may explain'),
-  differing: z.array(
-    z.object({
-      resource: z.string(),
-      brandId: z.string().nullable(),
-      member: z.string().nullable(),
-      page: z.int().describe('number of the page, from 1'),
-      query: z.record(z.string(), z.string()),
-      convention: z
-        .string()
-        .nullable()
-        .describe(
-          'the points and values with which both responses would be equal, `name: value`, separated by semicolons',
-        ),
-      differences: z.array(bodyDifference),
-    }),
-  ),
+  differing: z.array(differingQuestion),
   error: errorParts.optional(),
 });
 

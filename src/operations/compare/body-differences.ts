@@ -7,8 +7,8 @@ import { isSame } from '../../metrics/calibration/candidates.ts';
 export const bodyDifference = z.object({
   field: z.string().describe('path of the field, with `[]` for every index of a list'),
   kind: z.enum(['value', 'order', 'missing row', 'extra row', 'missing field', 'extra field']),
-  upstream: z.unknown(),
-  own: z.unknown(),
+  upstream: z.unknown().describe('null for an extra row or field'),
+  own: z.unknown().describe('null for a missing row or field'),
 });
 
 /** A difference between two bodies. */
@@ -49,8 +49,8 @@ function compareRecords(
   return names.flatMap((name): BodyDifference[] => {
     const path = field === '' ? name : `${field}.${name}`;
     const [upstream, own] = [theirs[name], ours[name]];
-    if (!Object.hasOwn(ours, name)) return [{ field: path, kind: 'missing field', upstream, own: undefined }];
-    if (!Object.hasOwn(theirs, name)) return [{ field: path, kind: 'extra field', upstream: undefined, own }];
+    if (!Object.hasOwn(ours, name)) return [{ field: path, kind: 'missing field', upstream, own: null }];
+    if (!Object.hasOwn(theirs, name)) return [{ field: path, kind: 'extra field', upstream: null, own }];
     if (OPAQUE.includes(name) && isGiven(upstream) === isGiven(own)) return [];
     return compare(upstream, own, path);
   });
@@ -70,11 +70,11 @@ function compareLists(theirs: readonly unknown[], ours: readonly unknown[], fiel
   const renamed = pairRenamed(absent, added);
   const missing = absent
     .filter((key) => !renamed.has(key))
-    .map((key): BodyDifference => ({ field: path, kind: 'missing row', upstream: a.get(key), own: undefined }));
+    .map((key): BodyDifference => ({ field: path, kind: 'missing row', upstream: a.get(key), own: null }));
   const paired = new Set(renamed.values());
   const extra = added
     .filter((key) => !paired.has(key))
-    .map((key): BodyDifference => ({ field: path, kind: 'extra row', upstream: undefined, own: b.get(key) }));
+    .map((key): BodyDifference => ({ field: path, kind: 'extra row', upstream: null, own: b.get(key) }));
   const shared = [...a.keys()].filter((key) => b.has(key));
   const order = [...b.keys()].filter((key) => a.has(key));
   const place = shared.findIndex((key, index) => order[index] !== key);
@@ -106,8 +106,8 @@ function pairRenamed(absent: readonly string[], added: readonly string[]): Map<s
 function compareByIndex(theirs: readonly unknown[], ours: readonly unknown[], path: string): BodyDifference[] {
   const length = Math.max(theirs.length, ours.length);
   return Array.from({ length }, (_, index): BodyDifference[] => {
-    if (index >= ours.length) return [{ field: path, kind: 'missing row', upstream: theirs[index], own: undefined }];
-    if (index >= theirs.length) return [{ field: path, kind: 'extra row', upstream: undefined, own: ours[index] }];
+    if (index >= ours.length) return [{ field: path, kind: 'missing row', upstream: theirs[index], own: null }];
+    if (index >= theirs.length) return [{ field: path, kind: 'extra row', upstream: null, own: ours[index] }];
     return compare(theirs[index], ours[index], path);
   }).flat();
 }

@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { errorTable, type SightlineError, toSightlineError } from '../../base/errors.ts';
 import { toExactJson } from '../../base/json.ts';
 import type { Catalogue, Resource } from '../../contract/catalogue.ts';
+import type { ValueOf } from '../../contract/operation/json-parts.ts';
 import { nextCursorOf, pagesOf } from '../../contract/paging.ts';
 import type { DayOf } from '../../contract/plausibility/day-zone.ts';
 import type { KnownAnswer } from '../../metrics/calibration/points/point.ts';
@@ -9,7 +11,7 @@ import type { AskUpstream, UpstreamReply } from '../../sync/ask-upstream.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { keepAnswer } from '../../warehouse/ledger/answers.ts';
 import type { ComparedQuestion } from '../../warehouse/ledger/comparisons.ts';
-import { type BodyDifference, differencesOfResponses } from './body-differences.ts';
+import { type BodyDifference, bodyDifference, differencesOfResponses } from './body-differences.ts';
 import type { CompareQuestion } from './compare-questions.ts';
 
 /** Differences of a response that are kept. */
@@ -17,13 +19,22 @@ const LISTED_MAX = 20;
 /** Data that were read longer ago than this may lack what upstream has now: lists and recent days; days that were over when they were read. */
 const FRESH_MS = { open: 15 * 60_000, over: 6 * 3_600_000 } as const;
 
+/** A question whose responses differ. */
+export const differingQuestion = z.object({
+  resource: z.string(),
+  brandId: z.string().nullable(),
+  member: z.string().nullable(),
+  page: z.int().describe('number of the page, from 1'),
+  query: z.record(z.string(), z.string()),
+  convention: z
+    .string()
+    .nullable()
+    .describe('the points and values with which both responses would be equal, `name: value`, separated by semicolons'),
+  differences: z.array(bodyDifference),
+});
+
 /** A compared question with its differences. */
-export interface Compared extends ComparedQuestion {
-  readonly member: string | null;
-  /** Number of the page, from 1. */
-  readonly page: number;
-  readonly differences: readonly BodyDifference[];
-}
+export type Compared = ComparedQuestion & ValueOf<typeof differingQuestion>;
 
 /** A compared question without an explanation. */
 export interface ComparedReply {
@@ -196,11 +207,12 @@ function fieldsOf(differences: readonly BodyDifference[]): string[] {
 
 /** Describes a difference: field, upstream's value and our own. */
 export function detailOf({ field, kind, upstream, own }: BodyDifference): string {
-  const shown = (value: unknown): string => {
-    const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  const shown = (value: unknown, isAbsent: boolean): string => {
+    const text = isAbsent ? 'nothing' : JSON.stringify(value);
     return text.length > 120 ? `${text.slice(0, 120)}…` : text;
   };
-  return `${field}${kind === 'value' ? '' : `, ${kind}`}: upstream ${shown(upstream)}, own ${shown(own)}`;
+  const [theirs, ours] = [shown(upstream, kind.startsWith('extra')), shown(own, kind.startsWith('missing'))];
+  return `${field}${kind === 'value' ? '' : `, ${kind}`}: upstream ${theirs}, own ${ours}`;
 }
 
 // Unpaired surrogates are replaced as in the warehouse, which cannot store them.

@@ -1,18 +1,19 @@
+import { z } from 'zod';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { CHANGE, type HistoryTable, VALID_FROM, VALID_TO } from '../../contract/histories.ts';
+import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Query } from '../database.ts';
 import { quoted } from '../schema.ts';
 
 /** Invalid rows of a table. */
-export interface Flaw {
-  readonly table: string;
-  readonly kind: 'repeated key' | 'no parent' | 'several open versions' | 'gap or overlap of versions';
-  /**
-   * Number of repeated keys, of rows with several open versions, of children without a parent, or of versions not
-   * followed by the next.
-   */
-  readonly count: number;
-}
+export const flaw = z.object({
+  table: z.string(),
+  kind: z.enum(['repeated key', 'no parent', 'several open versions', 'gap or overlap of versions']),
+  count: number.describe('repeated keys, rows with several open versions, rows without a parent, or versions'),
+});
+
+/** Invalid rows of a table. */
+export type Flaw = ValueOf<typeof flaw>;
 
 /**
  * Checks all tables for repeated keys, all child tables for rows without a parent, and all histories for overlapping

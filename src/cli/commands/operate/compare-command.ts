@@ -63,19 +63,7 @@ export function renderComparison(comparison: Comparison, json: boolean) {
     compared: equal.length + differing.length,
     equal: equal.length,
     skipped: skipped.length,
-    differing: differing.map(({ resource, brandId, member, page, query, differences, convention }) => ({
-      resource,
-      brandId,
-      member,
-      page,
-      query,
-      convention,
-      differences: differences.map(({ upstream = null, own = null, ...difference }) => ({
-        ...difference,
-        upstream,
-        own,
-      })),
-    })),
+    differing: differing.map(({ verdict: _verdict, fields: _fields, detail: _detail, ...question }) => question),
     ...(error === null ? {} : errorJson(error)),
   };
 }
