@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { isAlive } from '../base/process-alive.ts';
 import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, progress } from './progress.ts';
 
 const WRITE_EVERY_MS = 1_000;
 /** A process that has not updated the file for this long has ended or its machine was suspended. */
@@ -14,24 +14,13 @@ const SILENT_MS_MAX = 15_000;
 /** Many times the size for a sync of every resource. */
 const FILE_BYTES_MAX = 100_000;
 
-const amount = z.number().nonnegative();
 const content = z.object({
   command: z.string(),
   pid: z.int(),
   host: z.string(),
   startedAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
-  requests: amount,
-  retries: amount,
-  waitedMs: amount,
-  rows: amount,
-  done: amount,
-  expected: amount,
-  secondsToGo: amount,
-  budget: z.object({ limit: amount, capacity: amount, left: amount }),
-  resources: z.array(
-    z.object({ name: z.string(), done: amount, expected: amount, rows: amount, failed: amount }).readonly(),
-  ),
+  ...progress.shape,
 });
 
 /** Progress of a workspace's running sync and its process. */

@@ -1,39 +1,42 @@
+import { z } from 'zod';
+import { amount, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { BudgetState } from '../upstream/budget/budget.ts';
 import type { SyncStats } from './sync-stats.ts';
 
-/** Progress of one resource: completed and expected requests, rows read, and failed slices. */
-export interface ResourceProgress {
-  readonly name: string;
-  readonly done: number;
-  readonly expected: number;
-  readonly rows: number;
-  readonly failed: number;
-}
+const resourceProgress = z.object({
+  name: z.string(),
+  done: amount.describe('requests with a result'),
+  expected: amount,
+  rows: amount,
+  failed: amount.describe('failed slices'),
+});
 
 /** Progress of a sync. */
-export interface Progress {
-  /** Requests sent, including retries. */
-  readonly requests: number;
-  readonly retries: number;
-  /** Total time that slices waited for the budget. */
-  readonly waitedMs: number;
-  readonly rows: number;
-  /** Requests with a result, and the expected total: the same figure as that of a plan. */
-  readonly done: number;
-  readonly expected: number;
-  /** Estimate from the budget and the pace so far. */
-  readonly secondsToGo: number;
-  /** Requests per minute: upstream's limit, the part used here, and the requests left at this moment. */
-  readonly budget: BudgetState;
-  readonly resources: readonly ResourceProgress[];
-}
+export const progress = z.object({
+  requests: amount.describe('requests sent, including retries'),
+  retries: amount,
+  waitedMs: amount.describe('total time that slices waited for the budget'),
+  rows: amount,
+  done: amount.describe('requests with a result'),
+  expected: amount.describe('expected total: the same figure as that of a plan'),
+  secondsToGo: amount.describe('estimate from the budget and the pace so far'),
+  budget: z.object({
+    limit: amount.describe('requests per minute that upstream allows'),
+    capacity: amount.describe('the part used here'),
+    left: amount.describe('requests left at this moment'),
+  }),
+  resources: z.array(resourceProgress),
+});
+
+/** Progress of a sync. */
+export type Progress = ValueOf<typeof progress>;
 
 /** Returns the progress of a sync with these stats after `elapsedMs`. */
 export function progressOf(stats: SyncStats, budget: BudgetState, elapsedMs: number): Progress {
   const resources = [...stats.resources].map(([name, { done, expected, rows, failed }]) => {
     return { name, done, expected: Math.max(done, expected), rows, failed };
   });
-  const sum = (read: (resource: ResourceProgress) => number): number =>
+  const sum = (read: (resource: Progress['resources'][number]) => number): number =>
     resources.reduce((total, resource) => total + read(resource), 0);
   // The prediction includes slices that are not planned yet.
   const planned = sum(({ done, expected }) => expected - done);

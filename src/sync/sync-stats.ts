@@ -1,16 +1,11 @@
 import { z } from 'zod';
-import { type ValueOf } from '../contract/operation/json-parts.ts';
+import { type rowCounts, type ValueOf } from '../contract/operation/json-parts.ts';
 import type { Attempt } from '../contract/request.ts';
 import type { PageResult } from '../warehouse/write/page-commit.ts';
 import type { Slice } from './slice.ts';
 
 /** Row counts of one table in a run. */
-export interface TableStats {
-  read: number;
-  inserted: number;
-  updated: number;
-  deleted: number;
-}
+export type TableStats = z.infer<typeof rowCounts>;
 
 /** Progress of one resource in a run. */
 export interface ResourceStats {
@@ -88,39 +83,26 @@ export function createSyncStats(): SyncStats {
   const tables = new Map<string, TableStats>();
   const failures: Trouble[] = [];
   const warnings: Trouble[] = [];
-  let allowance: string | null = null;
   const expectedOf = new Map<string, number>();
-  const totals = { predicted: 0, requests: 0, retries: 0, waitedMs: 0, quarantined: 0 };
   const resourceOf = (name: string): ResourceStats => resourceStatsOf(resources, name);
   const expect = (slice: Slice, requests: number): void => {
     resourceOf(slice.resource).expected += requests - (expectedOf.get(slice.id) ?? 0);
     expectedOf.set(slice.id, requests);
   };
-  return {
+  let waitedMs = 0;
+  const stats: { -readonly [Name in keyof SyncStats]: SyncStats[Name] } = {
     resources,
     tables,
     failures,
     warnings,
-    get allowance() {
-      return allowance;
-    },
-    get requests() {
-      return totals.requests;
-    },
-    get predicted() {
-      return totals.predicted;
-    },
-    get retries() {
-      return totals.retries;
-    },
-    get waitedMs() {
-      return Math.round(totals.waitedMs);
-    },
-    get quarantined() {
-      return totals.quarantined;
-    },
+    allowance: null,
+    requests: 0,
+    predicted: 0,
+    retries: 0,
+    waitedMs: 0,
+    quarantined: 0,
     forecast: (requests) => {
-      totals.predicted = requests;
+      stats.predicted = requests;
     },
     planned: (slices) => {
       for (const slice of slices) {
@@ -129,15 +111,16 @@ export function createSyncStats(): SyncStats {
       }
     },
     attempted: (attempt) => {
-      totals.requests += 1;
-      if (attempt.attempt > 1) totals.retries += 1;
-      totals.waitedMs += attempt.waitedMs;
+      stats.requests += 1;
+      if (attempt.attempt > 1) stats.retries += 1;
+      waitedMs += attempt.waitedMs;
+      stats.waitedMs = Math.round(waitedMs);
     },
     page: (slice, pages, last, result) => {
       const resource = resourceOf(slice.resource);
       resource.done += 1;
       expect(slice, last ? pages : Math.max(expectedOf.get(slice.id) ?? 1, pages + 1));
-      totals.quarantined += result.quarantined;
+      stats.quarantined += result.quarantined;
       addChanges(tables, result.tables);
       for (const { read } of result.tables.values()) resource.rows += read;
       if (result.deletionsSkipped !== null) warnings.push(skippedDeletions(slice, result.deletionsSkipped));
@@ -159,9 +142,10 @@ export function createSyncStats(): SyncStats {
     warned: (trouble) => void warnings.push(trouble),
     unproven: (trouble) => void failures.push(trouble),
     ranOut: (reason) => {
-      allowance ??= reason;
+      stats.allowance ??= reason;
     },
   };
+  return stats;
 }
 
 function skippedDeletions(slice: Slice, reason: string): Trouble {

@@ -3,7 +3,8 @@ import { FUTURE_MS_MAX } from '../../contract/plausibility/run-clock.ts';
 import { eachDay } from '../../contract/time.ts';
 import type { DaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { ClosedSlice, OpenSlice } from '../../warehouse/ledger/slice-state.ts';
-import type { DayRange, ParameterNames } from '../slice.ts';
+import type { ParameterNames } from '../slice.ts';
+import type { SyncOptions } from '../sync-options.ts';
 
 /**
  * Maximum age of an unfinished run's slices for the next run to resume them: for days that are over, and for data
@@ -36,15 +37,14 @@ export interface Covered {
 }
 
 /** Everything that a plan depends on besides the catalogue. */
-export interface PlanContext {
+export interface PlanContext
+  extends Pick<SyncOptions, 'range' | 'acceptDeletions' | 'probe'>, Required<Pick<SyncOptions, 'full' | 'rereads'>> {
   /** Upstream's current day, UTC. */
   readonly today: string;
   /** Upstream's current time, epoch milliseconds. */
   readonly now: number;
   /** Days of resources and brands, as known before the run. */
   readonly daysOf: DaysOf;
-  /** Requested days; null for all. */
-  readonly range: DayRange | null;
   /** Resources to read, including the resources they depend on. */
   readonly wanted: ReadonlySet<string>;
   /** Upstream's names of parameters, by resource and declared name. */
@@ -59,14 +59,6 @@ export interface PlanContext {
   readonly read: ReadonlySet<string>;
   /** Every slice that was ever read completely. */
   readonly covered: Covered;
-  /** Reads everything again, even if it is up to date. */
-  readonly full: boolean;
-  /** Deletes all rows that upstream no longer lists, without a limit. */
-  readonly acceptDeletions?: boolean;
-  /** Reads only what estimates depend on. */
-  readonly probe?: boolean;
-  /** Requests that re-read the least recently read days, which upstream may have edited. */
-  readonly rereads: number;
   /** Number of days before today that are always read again, because they may still change. */
   readonly settleDays: number;
   /** Slices with checkpoints of any run. Those that cannot be resumed must be restarted. */
