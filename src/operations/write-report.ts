@@ -6,8 +6,6 @@ import type { WorkspaceConfig } from '../base/config/config.ts';
 import { ensureWritableFolder } from '../base/files.ts';
 import type { ValueOf } from '../contract/operation/json-parts.ts';
 import { shownTime } from '../contract/time.ts';
-import { readConventions, readDoubts } from '../metrics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
 import { upstreamNotes } from '../metrics/calibration/upstream-notes.ts';
 import { describeModel } from '../metrics/model/measures.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
@@ -17,13 +15,11 @@ import { runMetrics } from '../read/metrics/run-metrics.ts';
 import type { MetricsSource } from '../read/metrics/table-result.ts';
 import { openServedReplica, type ServedReplica } from '../read/open-replica.ts';
 import { readLastActivity, readStatus, type WarehouseStatus } from '../warehouse/ledger/warehouse-status.ts';
-import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
 import { loadReportApp } from '../web/report/report-app.ts';
 import type { ReportInput } from '../web/report/report-types.ts';
 import { svgToPng } from '../web/report/svg-to-png.ts';
-import { catalogueOf } from '../workspace/catalogues.ts';
-import { liveMarks } from '../workspace/marks-file.ts';
 import { openNewestReplicaWith } from '../workspace/newest-replica.ts';
+import { replicaOptionsOf } from '../workspace/replica-options.ts';
 import { chooseBrandIds } from './choose-brands.ts';
 
 /** Longer than for the server's queries, because no client waits for a response. */
@@ -84,15 +80,7 @@ export async function reportWorkspace(
 ): Promise<WrittenReport[]> {
   const request = { ...REPORT_DEFAULTS, ...given };
   const folder = resolve(request.output ?? join(config.folder, 'reports'));
-  const overrides = toOverrides(config.conventions);
-  const options = {
-    catalogue: catalogueOf(config),
-    replica: { ...REPLICA_OPTIONS, timeoutMs: QUERY_TIMEOUT_MS },
-    readConventions: async (query: Parameters<typeof readConventions>[0]) =>
-      mergeConventions(await readConventions(query), overrides),
-    readDoubts,
-    marks: liveMarks(config),
-  };
+  const options = replicaOptionsOf(config, { timeoutMs: QUERY_TIMEOUT_MS });
   const open = (path: string): Promise<ServedReplica> => openServedReplica(path, options);
   const { opened, stale } = await openNewestReplicaWith(config, layoutOf(config.folder), open);
   try {

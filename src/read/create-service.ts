@@ -16,14 +16,11 @@ import {
   readQuery,
 } from '../contract/query-parameters.ts';
 import { dayOf } from '../contract/time.ts';
-import { type Conventions, listOrderOf } from '../metrics/calibration/conventions.ts';
-import type { Doubts } from '../metrics/calibration/findings.ts';
-import type { Query } from '../warehouse/database.ts';
-import type { ReplicaOptions } from '../warehouse/replica.ts';
+import { listOrderOf } from '../metrics/calibration/conventions.ts';
 import { type AnswerRequest, type CursorAfter, computeAnswer, notFound, scanList } from './answer.ts';
 import { type Covered, chosenOf, coveredBy, worstOf } from './coverage.ts';
 import { type CursorSigner, createCursorSigner, type Position } from './cursor-signer.ts';
-import { type LiveMarks, limitReplica, type ServedReplica } from './open-replica.ts';
+import { limitReplica, type ServedReplica, type ServedReplicaOptions } from './open-replica.ts';
 import { createReplicaHolder } from './replica-holder.ts';
 import { brandColumnOf } from './selected-rows.ts';
 import type { Freshness, Question, Running, Service } from './service.ts';
@@ -39,20 +36,12 @@ const ENTRIES_MAX = 1_000;
 const KEY_CHARACTERS_MAX = 2_048;
 
 /** Dependencies and settings of the query layer. */
-export interface ServiceOptions {
-  readonly catalogue: Catalogue;
+export interface ServiceOptions extends ServedReplicaOptions {
   /** Path of the replica. The file may be replaced at any time, and may not exist yet. */
   readonly path: string;
   readonly clock: Clock;
   /** 256-bit secret that signs cursors. */
   readonly cursorSecret: Uint8Array;
-  readonly replica: ReplicaOptions;
-  /** Reads the calibration of upstream's numbers, with overrides from the configuration. */
-  readonly readConventions: (query: Query) => Promise<Conventions>;
-  /** Reads the conventions that may differ from upstream's; default: none. */
-  readonly readDoubts?: (query: Query) => Promise<Doubts>;
-  /** Default: the marks as of the replica. */
-  readonly marks?: LiveMarks;
   /** Reads the progress of the sync that is running in any process; default: none is. */
   readonly readRunning?: () => Promise<Running | null>;
 }

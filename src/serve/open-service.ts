@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { WorkspaceConfig } from '../base/config/config.ts';
-import { readConventions, readDoubts } from '../metrics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../metrics/calibration/overrides.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
 import { createService } from '../read/create-service.ts';
 import type { Service } from '../read/service.ts';
 import { readProgress } from '../sync/progress-file.ts';
-import { REPLICA_OPTIONS } from '../warehouse/replica.ts';
-import { catalogueOf } from '../workspace/catalogues.ts';
-import { liveMarks } from '../workspace/marks-file.ts';
+import { replicaOptionsOf } from '../workspace/replica-options.ts';
 import { readCursorSecret } from './auth/keys.ts';
 
 /**
@@ -22,17 +18,11 @@ export function openService(
   cursorSecret: Uint8Array,
   timeoutMs: number,
 ): Service {
-  const overrides = toOverrides(config.conventions);
   return createService({
-    catalogue: catalogueOf(config),
+    ...replicaOptionsOf(config, { timeoutMs }),
     path: layoutOf(config.folder).analytics,
     clock,
     cursorSecret,
-    replica: { ...REPLICA_OPTIONS, timeoutMs },
-    readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
-    readDoubts: async (query) =>
-      new Map([...(await readDoubts(query))].filter(([name]) => !Object.hasOwn(overrides, name))),
-    marks: liveMarks(config),
     readRunning: () => readProgress(config.folder, clock.now()),
   });
 }

@@ -2,19 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { DONE, type Ending, endingOfError } from '../../base/ending.ts';
 import { SightlineError, toSightlineError } from '../../base/errors.ts';
 import { addDays, dayOf } from '../../contract/time.ts';
-import { readConventions } from '../../metrics/calibration/findings.ts';
-import { mergeConventions, toOverrides } from '../../metrics/calibration/overrides.ts';
 import type { KnownAnswer } from '../../metrics/calibration/points/point.ts';
 import { createService } from '../../read/create-service.ts';
-import type { Service } from '../../read/service.ts';
 import { createAskUpstream } from '../../sync/ask-upstream.ts';
 import { createRequestLog } from '../../sync/request-log.ts';
 import { createSyncStats, type SyncStats } from '../../sync/sync-stats.ts';
 import { readBrandList } from '../../warehouse/brand-list.ts';
 import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparisons.ts';
 import type { RunRef, RunStatus } from '../../warehouse/ledger/runs.ts';
-import { REPLICA_OPTIONS } from '../../warehouse/replica.ts';
 import { catalogueOf } from '../../workspace/catalogues.ts';
+import { replicaOptionsOf } from '../../workspace/replica-options.ts';
 import { type Context, type Opened, publish, withWarehouse } from '../../workspace/workspace.ts';
 import { chooseBrandIds } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
@@ -73,7 +70,8 @@ async function compareOpened(
   const brandIds = chooseBrandIds(known, brands) ?? known.map(({ id }) => id);
   if (!copy.isCurrent) await publish(warehouse, layout, copy);
   const seed = given ?? Math.floor(clock.random() * 1_000_000);
-  const service = serviceOf(context, layout.analytics);
+  const replicaOptions = replicaOptionsOf(config);
+  const service = createService({ ...replicaOptions, path: layout.analytics, clock, cursorSecret: randomBytes(32) });
   const runId = randomUUID();
   const origin = { kind: 'compare', trigger: context.trigger ?? 'command' } as const;
   const run = await warehouse.beginRun({ runId, options: `compare ${runId}`, now: clock.now(), origin });
@@ -140,16 +138,4 @@ async function endRun(
   const status: RunStatus = error === null ? 'complete' : error.code === 'interrupted' ? 'interrupted' : 'failed';
   const totals = { status, requests, retries, waitedMs, quarantined: 0, tables: {}, error: error?.message ?? null };
   await warehouse.endRun(run, totals, at);
-}
-
-function serviceOf({ config, clock }: Context, path: string): Service {
-  const overrides = toOverrides(config.conventions);
-  return createService({
-    catalogue: catalogueOf(config),
-    path,
-    clock,
-    cursorSecret: randomBytes(32),
-    replica: REPLICA_OPTIONS,
-    readConventions: async (query) => mergeConventions(await readConventions(query), overrides),
-  });
 }
