@@ -6,7 +6,6 @@ import { SightlineError } from '../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../base/files.ts';
 import type { Catalogue } from '../contract/catalogue.ts';
 import { number, type ValueOf } from '../contract/operation/json-parts.ts';
-import { calibrateConventions } from '../metrics/calibration/calibrate.ts';
 import { type Layout, layoutOf } from '../publish/snapshot/layout.ts';
 import { openDriftWatch } from '../sync/drift-watch.ts';
 import { listRawFiles } from '../sync/raw/raw-log.ts';
@@ -17,14 +16,8 @@ import { carryOver, copyWarehouse, emptyResources, findMissing } from '../wareho
 import { builtInCatalogue, catalogueOf } from '../workspace/catalogues.ts';
 import { withSession } from '../workspace/session.ts';
 import { readStoredForms } from '../workspace/stored-forms-file.ts';
-import { type Context, publish, withWarehouse } from '../workspace/workspace.ts';
-import {
-  inWarehouse,
-  keepOld,
-  REPLACEMENT_RESOURCES,
-  type Replaceable,
-  replaceWarehouse,
-} from './backup/replacement.ts';
+import type { Context } from '../workspace/workspace.ts';
+import { inWarehouse, keepOld, publishReplaced, type Replaceable, replaceWarehouse } from './backup/replacement.ts';
 import { chooseResources } from './choose-resources.ts';
 import { estimateCopy } from './disk-estimates.ts';
 import { checkNotOwnFile } from './own-files.ts';
@@ -87,16 +80,7 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
   const summary = await replaceWarehouse(context, { aside, despite: ['warehouse_invalid'] }, (replaceable) =>
     settle(context, request, { layout, aside, ...replaceable }, only, onProgress),
   );
-  if (summary.replaced) {
-    await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-      const { catalogue, database } = warehouse;
-      await calibrateConventions(database, { catalogue, now: context.clock.now(), onlyIfNone: true }).catch(
-        () => undefined,
-      );
-      await warehouse.recordRun({ kind: 'replay', trigger: context.trigger ?? 'command' }, context.clock.now());
-      await publish(warehouse, layout, copy);
-    });
-  }
+  if (summary.replaced) await publishReplaced(context, 'replay');
   return summary;
 }
 

@@ -2,15 +2,17 @@ import { existsSync } from 'node:fs';
 import { link, rename } from 'node:fs/promises';
 import { type ErrorCode, SightlineError, toSightlineError } from '../../base/errors.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
+import { calibrateConventions } from '../../metrics/calibration/calibrate.ts';
 import { layoutOf } from '../../publish/snapshot/layout.ts';
 import { removeDatabase } from '../../warehouse/file/copy-database.ts';
 import { openReadOnly } from '../../warehouse/file/read-only.ts';
+import type { RunKind } from '../../warehouse/ledger/runs.ts';
 import { openWarehouse, type Warehouse } from '../../warehouse/warehouse.ts';
 import { catalogueOf } from '../../workspace/catalogues.ts';
-import { type Context, withWarehouse } from '../../workspace/workspace.ts';
+import { type Context, publish, withWarehouse } from '../../workspace/workspace.ts';
 
 /** Resources for building or reading a complete warehouse. */
-export const REPLACEMENT_RESOURCES = { memoryLimitMb: 256 } as const;
+const REPLACEMENT_RESOURCES = { memoryLimitMb: 256 } as const;
 
 /** A warehouse that is about to be replaced. */
 export interface Replaceable {
@@ -93,6 +95,17 @@ export async function inWarehouse<T>(
   } finally {
     await warehouse.close();
   }
+}
+
+/** Calibrates a replaced warehouse that has no calibration, records what replaced it, and publishes the replica. */
+export async function publishReplaced(context: Context, kind: RunKind): Promise<void> {
+  const { clock, trigger = 'command' } = context;
+  await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, layout, copy }) => {
+    const { catalogue, database } = warehouse;
+    await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(() => undefined);
+    await warehouse.recordRun({ kind, trigger }, clock.now());
+    await publish(warehouse, layout, copy);
+  });
 }
 
 function throwIfLocked(thrown: unknown): void {

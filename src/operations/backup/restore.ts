@@ -7,7 +7,6 @@ import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, publishByRename, syncToDisk } from '../../base/files.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { time, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { calibrateConventions } from '../../metrics/calibration/calibrate.ts';
 import { type Layout, layoutOf } from '../../publish/snapshot/layout.ts';
 import type { Manifest } from '../../publish/snapshot/manifest.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
@@ -16,8 +15,8 @@ import { databaseBytes } from '../../warehouse/file/copy-database.ts';
 import { catalogueOf } from '../../workspace/catalogues.ts';
 import { readHome, removeMark } from '../../workspace/home-folder.ts';
 import { withSession } from '../../workspace/session.ts';
-import { type Context, publish, withWarehouse } from '../../workspace/workspace.ts';
-import { inWarehouse, keepOld, REPLACEMENT_RESOURCES, type Replaceable, replaceWarehouse } from './replacement.ts';
+import type { Context } from '../../workspace/workspace.ts';
+import { inWarehouse, keepOld, publishReplaced, type Replaceable, replaceWarehouse } from './replacement.ts';
 import { fillFromSnapshot, type RestoredSnapshot, restoredSnapshot, readSnapshot } from './restore-snapshot.ts';
 
 const NOTHING_MISSING = { missing: [], unknown: [] } as const;
@@ -114,7 +113,7 @@ export function restoreWorkspace(context: Context, source: RestoreSource): Promi
 }
 
 async function restore(context: Context, source: RestoreSource): Promise<Restored> {
-  const { config, clock } = context;
+  const { config } = context;
   const layout = layoutOf(config.folder);
   const aside = join(config.folder, '.restore.duckdb');
   // `home_conflict`: the workspace had a home, so the folder is a copy. Replace it; the folder then keeps the data itself.
@@ -122,13 +121,8 @@ async function restore(context: Context, source: RestoreSource): Promise<Restore
   const { built, kept } = await replaceWarehouse(context, { aside, despite }, (replaceable) =>
     settle(context, source, layout, aside, replaceable),
   );
-  await withWarehouse(context, REPLACEMENT_RESOURCES, async ({ warehouse, copy }) => {
-    const { catalogue, database } = warehouse;
-    // A snapshot does not contain the calibration.
-    await calibrateConventions(database, { catalogue, now: clock.now(), onlyIfNone: true }).catch(() => undefined);
-    await warehouse.recordRun({ kind: 'import', trigger: context.trigger ?? 'command' }, clock.now());
-    await publish(warehouse, layout, copy);
-  });
+  // A snapshot does not contain the calibration.
+  await publishReplaced(context, 'import');
   const { kind, path, asOf } = source;
   return { source: path, kind, asOf, path: layout.warehouse, kept, continues: kind === 'backup', ...built };
 }

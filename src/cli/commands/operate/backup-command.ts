@@ -15,8 +15,9 @@ export const backup = defineCommand({
   run: async ({ file, force, ...unread }, begin) => {
     const { context, json } = begin(unread);
     const { backupWorkspace } = await import('../../../operations/backup/backup.ts');
-    const { path, bytes, tables, rows, asOf, stale } = await backupWorkspace(await context(), file, force);
-    if (json) printJson('backup', { path, bytes, tables, rows, asOf, stale });
+    const written = await backupWorkspace(await context(), file, force);
+    if (json) printJson('backup', written);
+    const { path, bytes, tables, rows, asOf, stale } = written;
     say(
       `${plural(rows, 'row')} of ${plural(tables, 'table')} written and verified, ${size(bytes)}, as of ${shownTime(asOf)}`,
     );
