@@ -342,7 +342,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/operations/export/export-files.ts',
-    from: '    context.signal.throwIfAborted();\n    const publish = (): Promise<void> => replaceFolder',
+    from: '    signal.throwIfAborted();\n    const publish = (): Promise<void> => replaceFolder',
     to: '    const publish = (): Promise<void> => replaceFolder',
     tests: INCREMENTAL,
   },

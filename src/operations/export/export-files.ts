@@ -80,17 +80,16 @@ export async function exportFiles(
   const base =
     since === null ? null : await openBase(context, since, name ?? (template === null ? null : resolve(template)));
   const changes = base?.range ?? null;
+  const write: Write = (aside) => writeFiles(context, request, base, aside, onProgress);
   if (typeof output !== 'string' || dated === null) {
     const need = estimateCopy(context.config, { folder: tmpdir(), by: 'the export to standard output' });
-    const written = await withDiskNeed(need, () =>
-      exportStream(context, request, base, output as Writable, onProgress),
-    );
+    const written = await withDiskNeed(need, () => exportStream(output as Writable, base, write));
     return { path: null, changes, ...written };
   }
   if (isWorkbook(dated)) {
     const path = resolve(dirname(dated), subfolder, basename(dated));
     const need = estimateCopy(context.config, { folder: dirname(path), by: `the export ${path}` });
-    const written = await withDiskNeed(need, () => exportBook(context, request, base, path, onProgress));
+    const written = await withDiskNeed(need, () => exportBook(path, context.signal, base, write));
     return { path, changes, ...written };
   }
   const mayReplace = changes?.name == null || dated === template;
@@ -102,18 +101,20 @@ export async function exportFiles(
     by: `the export ${folder}`,
     unchanged: 'the folder is unchanged',
   });
-  const written = await withDiskNeed(need, () => exportFolder(context, request, base, folder, onProgress));
+  const written = await withDiskNeed(need, () => exportFolder(folder, context.signal, request, base, write));
   return { path: resolve(path), changes, ...written };
 }
 
 type Written = Pick<ExportedFiles, 'files' | 'stale'>;
+/** Writes the files into a temporary folder. */
+type Write = (aside: string) => Promise<Written>;
 
 async function exportFolder(
-  context: Context,
+  folder: string,
+  signal: AbortSignal,
   request: FileExport,
   base: ExportBase | null,
-  folder: string,
-  onProgress: OnProgress,
+  write: Write,
 ): Promise<Written> {
   await checkReplaceable(folder);
   await ensureWritableFolder(dirname(folder));
@@ -122,10 +123,10 @@ async function exportFolder(
   await rm(aside, { recursive: true, force: true });
   try {
     await mkdir(aside);
-    const { files, stale } = await writeFiles(context, request, base, aside, onProgress);
+    const { files, stale } = await write(aside);
     const { format, compression, from, to, brands } = request;
     await writeListing(aside, { format, compression, from, to, brands, changes: base?.range ?? null }, files);
-    context.signal.throwIfAborted();
+    signal.throwIfAborted();
     const publish = (): Promise<void> => replaceFolder(folder, aside);
     await (base === null ? publish() : base.finish(publish));
     return { files, stale };
@@ -135,13 +136,7 @@ async function exportFolder(
 }
 
 // The file is replaced by rename.
-async function exportBook(
-  context: Context,
-  request: FileExport,
-  base: ExportBase | null,
-  path: string,
-  onProgress: OnProgress,
-): Promise<Written> {
+async function exportBook(path: string, signal: AbortSignal, base: ExportBase | null, write: Write): Promise<Written> {
   const existing = await stat(path).catch(() => null);
   if (existing?.isDirectory() === true)
     throw new SightlineError(
@@ -151,8 +146,8 @@ async function exportBook(
   await ensureWritableFolder(dirname(path));
   const aside = await mkdtemp(join(dirname(path), `.${basename(path)}.new-`));
   try {
-    const { files, stale } = await writeFiles(context, request, base, aside, onProgress);
-    context.signal.throwIfAborted();
+    const { files, stale } = await write(aside);
+    signal.throwIfAborted();
     const publish = (): Promise<void> => rename(join(aside, WORKBOOK), path);
     await (base === null ? publish() : base.finish(publish));
     return { files: files.map((file) => ({ ...file, file: basename(path) })), stale };
@@ -162,16 +157,10 @@ async function exportBook(
 }
 
 // Written to a file first, because output that is already in the stream cannot be taken back after an error.
-async function exportStream(
-  context: Context,
-  request: FileExport,
-  base: ExportBase | null,
-  output: Writable,
-  onProgress: OnProgress,
-): Promise<Written> {
+async function exportStream(output: Writable, base: ExportBase | null, write: Write): Promise<Written> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-export-'));
   try {
-    const { files, stale } = await writeFiles(context, request, base, folder, onProgress);
+    const { files, stale } = await write(folder);
     for (const { file } of files) await pipeline(createReadStream(join(folder, file)), output, { end: false });
     await base?.finish(async () => undefined);
     return { files, stale };
