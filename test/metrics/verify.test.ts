@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
+import { defaultConventions } from '../../src/metrics/calibration/conventions.ts';
 import { readCalibratedConventions } from '../../src/metrics/calibration/findings.ts';
+import { createComparison } from '../../src/metrics/verification/comparison.ts';
 import { type BrandVerification, verifyBrand } from '../../src/metrics/verification/verify-brand.ts';
 import { sampleOf } from '../support/counts.ts';
 import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
@@ -13,6 +15,20 @@ const upstreams: readonly Partial<Choices>[] = [
   { scale: 'fraction', decimals: 3, emptyShare: null, emptyDays: 'zero', domainShareOf: 'responses' },
   { decimals: 'none', ungrouped: 'null', groupPrompts: 'all', combinedEngine: 'all' },
 ];
+
+test.each([
+  // mode, written, exact, whether they differ
+  ['half-away', 2.4, 2.36, false],
+  ['half-away', 2.3, 2.36, true],
+  ['down', 2.3, 2.36, false],
+  ['down', 2.4, 2.36, true],
+  ['half-away', 3, null, true],
+  ['half-away', 0, null, false],
+] as const)('a mean rounded %s and written as %d differs from %s: %s', (mode, written, exact, differs) => {
+  const conventions = { ...defaultConventions, avgPosition: { decimals: 1, mode } };
+  const { numberDiffers } = createComparison(conventions, new Set(['avgPosition']));
+  expect(numberDiffers('avgPosition', written, exact)).toBe(differs);
+});
 
 describe('verifyBrand', () => {
   test.each(sampleOf(upstreams, 1))(

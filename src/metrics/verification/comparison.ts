@@ -79,7 +79,8 @@ export function createComparison(conventions: Conventions, known: ReadonlySet<st
       if (exact === null) return placeholderDiffers(conventions, isKnown, measure, upstream);
       // Ignore a null that upstream reports although the number can be computed.
       if (typeof upstream !== 'number') return false;
-      return Math.abs(upstream - exact) > toleranceOf(conventions, measure, exact);
+      const { middle, tolerance } = boundsOf(conventions, measure, exact);
+      return Math.abs(upstream - middle) > tolerance;
     },
   };
 }
@@ -199,35 +200,33 @@ function toExact(conventions: Conventions): Conventions {
   };
 }
 
-// Empty shares and empty means have their own conventions. A change from an empty range is not compared.
+// Empty shares and empty means have their own conventions, and are null or 0. A change from an empty range is not compared.
 function placeholderDiffers(
   conventions: Conventions,
   isKnown: Comparison['isKnown'],
   measure: Measure,
   upstream: unknown,
 ): boolean {
-  switch (measure) {
-    case 'visibility':
-      return isKnown('emptyShare') && (upstream ?? null) !== conventions.emptyShare;
-    case 'shareOfVoice':
-      return isKnown('emptyShare') && (upstream ?? null) !== emptyVoiceOf(conventions);
-    case 'avgPosition':
-      return isKnown('emptyMean') && (upstream ?? null) !== conventions.emptyMean;
-    case 'sentiment':
-      return isKnown('emptyMean') && (upstream ?? null) !== emptySentimentOf(conventions);
-    default:
-      return false;
-  }
+  const placeholders: Partial<Record<Measure, readonly [keyof Conventions, 0 | null]>> = {
+    visibility: ['emptyShare', conventions.emptyShare],
+    shareOfVoice: ['emptyShare', emptyVoiceOf(conventions)],
+    avgPosition: ['emptyMean', conventions.emptyMean],
+    sentiment: ['emptyMean', emptySentimentOf(conventions)],
+  };
+  const [name, placeholder] = placeholders[measure] ?? [];
+  if (name === undefined) return false;
+  const given = upstream ?? null;
+  return (given !== null && given !== 0) || (isKnown(name) && given !== placeholder);
 }
 
-// Rounding moves a number by at most half a step, and truncation by at most one step.
-function toleranceOf(conventions: Conventions, measure: Measure, exact: number): number {
-  const stepOf = ({ decimals, mode }: Rounding): number =>
-    decimals === null ? 0 : 10 ** -decimals * (mode === 'down' ? 1 : 0.5);
-  const form = conventions[measure];
-  const change = conventions.visibilityChange;
-  // A difference of two rounded shares has the rounding error of both.
-  const before = measure === 'visibilityChange' && change.of === 'rounded' ? 2 * stepOf(conventions.visibility) : 0;
-  const noise = form.decimals === null ? UNROUNDED : NOISE;
-  return stepOf(form) + before + noise * Math.max(1, Math.abs(exact));
+// Returns the middle and half the width of the numbers that upstream may write for an exact one.
+function boundsOf(conventions: Conventions, measure: Measure, exact: number): { middle: number; tolerance: number } {
+  const halfStep = ({ decimals }: Rounding): number => (decimals === null ? 0 : 10 ** -decimals / 2);
+  const { visibility, visibilityChange, [measure]: form } = conventions;
+  // A difference of two rounded shares has the rounding error of both: a whole step each if they are truncated.
+  const ofShares = measure === 'visibilityChange' && visibilityChange.of === 'rounded' ? halfStep(visibility) : 0;
+  const before = (visibility.mode === 'down' ? 4 : 2) * ofShares;
+  const noise = (form.decimals === null ? UNROUNDED : NOISE) * Math.max(1, Math.abs(exact));
+  const cut = form.mode === 'down' ? halfStep(form) : 0;
+  return { middle: exact - Math.sign(exact) * cut, tolerance: halfStep(form) + before + noise };
 }
