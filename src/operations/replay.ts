@@ -74,29 +74,27 @@ async function replay(context: Context, request: ReplayRequest, onProgress: OnPr
     throw new SightlineError('no_data', `workspace ${context.config.name} has no raw pages in ${layout.raw}`);
   }
   const only = chosen === null ? null : withSharedTables(catalogueOf(context.config), chosen);
-  if (request.into !== null) return replayInto(context, request, only, resolve(request.into), onProgress);
+  const fill: Fill = (path, runs) => build(context, path, { ...request, only, runs }, onProgress);
+  if (request.into !== null) return replayInto(context.config.folder, resolve(request.into), fill);
   const aside = join(context.config.folder, '.replay.duckdb');
   // A file that cannot be opened is kept but not compared.
   const summary = await replaceWarehouse(context, { aside, despite: ['warehouse_invalid'] }, (replaceable) =>
-    settle(context, request, { layout, aside, ...replaceable }, only, onProgress),
+    settle(context, request, { layout, aside, ...replaceable }, only, fill),
   );
   if (summary.replaced) await publishReplaced(context, 'replay');
   return summary;
 }
 
-async function replayInto(
-  context: Context,
-  request: ReplayRequest,
-  only: ReadonlySet<string> | null,
-  path: string,
-  onProgress: OnProgress,
-): Promise<ReplaySummary> {
+/** Fills a new warehouse from the raw pages; `runs`: whether to write runs too. */
+type Fill = (path: string, runs: boolean) => Promise<ReplayResult>;
+
+async function replayInto(folder: string, path: string, fill: Fill): Promise<ReplaySummary> {
   checkDatabasePath(path);
-  await checkNotOwnFile(context.config.folder, path, `--into ${path}`);
+  await checkNotOwnFile(folder, path, `--into ${path}`);
   if (existsSync(path)) throw new SightlineError('usage', `--into ${path} already exists; allowed: a new file`);
   await ensureWritableFolder(resolve(path, '..'));
   try {
-    const result = await build(context, path, { ...request, only, runs: true }, onProgress);
+    const result = await fill(path, true);
     const status = result.damages.length > 0 ? 'partial' : 'complete';
     return { ...result, status, path, replaced: false, kept: null, missing: [] };
   } catch (thrown) {
@@ -116,7 +114,7 @@ async function settle(
   request: ReplayRequest,
   { layout, aside, old, stamp, refuseIfTaken }: Target,
   only: ReadonlySet<string> | null,
-  onProgress: OnProgress,
+  fill: Fill,
 ): Promise<ReplaySummary> {
   if (old === null && existsSync(layout.warehouse) && (request.only ?? request.from ?? request.to) !== null) {
     throw new DamagedFile(
@@ -130,7 +128,7 @@ async function settle(
     await copyWarehouse(old.database, aside);
     await inWarehouse(aside, old.catalogue, ({ database, catalogue }) => emptyResources(database, catalogue, only));
   }
-  const result = await build(context, aside, { ...request, only, runs: !isPart }, onProgress);
+  const result = await fill(aside, !isPart);
   const missing = old === null ? [] : await findMissing(old.database, aside, old.catalogue);
   if (old !== null) await carryOver(old.database, aside);
   const isComplete = missing.length === 0 && result.damages.length === 0;
