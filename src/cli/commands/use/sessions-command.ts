@@ -18,24 +18,16 @@ const list = defineCommand({
     const call = begin(unread);
     const found = await findSessions(call);
     if (call.json) {
-      const shown = found.map(({ id, createdAt, usedAt, userAgent, key }) => ({
-        id,
-        createdAt,
-        usedAt,
-        userAgent,
-        key,
-      }));
-      printJson('sessions list', shown);
+      printJson(
+        'sessions list',
+        found.map(({ shown }) => shown),
+      );
       return EXIT.done;
     }
     const columns = ['browser', 'key', 'signed in', 'last used', 'id'].map((name) => ({ name, type: 'VARCHAR' }));
-    const rows = found.map((session) => [
-      session.userAgent,
-      session.key ?? 'sign-in link',
-      shownTime(session.createdAt),
-      shownTime(session.usedAt),
-      session.id,
-    ]);
+    const rows = found.map(({ shown: { id, createdAt, usedAt, userAgent, key } }) => {
+      return [userAgent, key ?? 'sign-in link', shownTime(createdAt), shownTime(usedAt), id];
+    });
     printData(formatRows({ columns, rows }, 'table'));
     if (found.length === 0) say('No browser is signed in.');
     return EXIT.done;
@@ -51,7 +43,7 @@ const revoke = defineCommand({
   ],
   run: async ({ id, ...unread }, begin) => {
     const call = begin(unread);
-    const session = (await findSessions(call)).find((one) => one.id === id.toLowerCase());
+    const session = (await findSessions(call)).find(({ shown }) => shown.id === id.toLowerCase());
     if (session === undefined) {
       throw new SightlineError(
         'usage',
@@ -59,7 +51,7 @@ const revoke = defineCommand({
       );
     }
     await session.end();
-    if (call.json) printJson('sessions revoke', { id: session.id });
+    if (call.json) printJson('sessions revoke', { id: session.shown.id });
     else say('The browser is signed out.');
     return EXIT.done;
   },
@@ -80,11 +72,9 @@ async function findSessions({ config }: Call) {
   const names = new Map(folders.flatMap((each) => listKeys(each)).map(({ id, name }) => [id, name]));
   return folders.flatMap((each) => {
     const store = openSessions(each, terminal().clock);
-    return store.list().map((session) => ({
-      ...session,
-      userAgent: shortAgent(session.userAgent),
-      key: session.keyId === null ? null : (names.get(session.keyId) ?? 'another workspace'),
-      end: () => store.end(session.id),
-    }));
+    return store.list().map(({ id, createdAt, usedAt, userAgent, keyId }) => {
+      const key = keyId === null ? null : (names.get(keyId) ?? 'another workspace');
+      return { shown: { id, createdAt, usedAt, userAgent: shortAgent(userAgent), key }, end: () => store.end(id) };
+    });
   });
 }
