@@ -228,8 +228,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/metrics/verification/comparison.ts',
-    from: 'return comparison.countDiffers(upstream, stored)',
-    to: 'return false',
+    from: 'comparison.countDiffers(theirs[measure], stored) ?',
+    to: 'false ?',
     tests: VERIFY,
   },
   {

@@ -128,7 +128,7 @@ function isLone(key: unknown, others: ReadonlyMap<unknown, Row> | undefined): bo
 }
 
 function subjectOf({ key, name }: RowKind, row: Row): string {
-  return String(row[name] ?? row[key] ?? 'no name');
+  return String(row[name] ?? row[key] ?? (key === 'competitorId' ? 'the brand' : 'no name'));
 }
 
 // If counts differ, the other numbers of the row are not comparable.
@@ -138,13 +138,12 @@ function compareRow(
   comparison: Comparison,
   usable: Usable,
 ): Difference[] {
-  const subject = subjectOf(kind, theirs);
+  const of = (measure: string, upstream: unknown, stored: number | null): Difference => {
+    return { measure, subject: subjectOf(kind, theirs), upstream: numberOrNull(upstream), stored };
+  };
   const counts = kind.counts.flatMap((measure): Difference[] => {
     const stored = Number(ours[measure] ?? 0);
-    const upstream = theirs[measure];
-    return comparison.countDiffers(upstream, stored)
-      ? [{ measure, subject, upstream: numberOrNull(upstream), stored }]
-      : [];
+    return comparison.countDiffers(theirs[measure], stored) ? [of(measure, theirs[measure], stored)] : [];
   });
   if (counts.length > 0) return counts;
   const compared = kind.comparesNumbers?.(ours) === false ? [] : Object.entries(kind.numbers);
@@ -152,9 +151,9 @@ function compareRow(
     if (measure === undefined || usable[measure] === false) return [];
     const stored = numberOrNull(ours[name]);
     if (!comparison.numberDiffers(measure, theirs[name] ?? null, stored)) return [];
-    return [{ measure: name, subject, upstream: numberOrNull(theirs[name]), stored }];
+    return [of(name, theirs[name], stored)];
   });
-  return [...numbers, ...compareRivals(subject, theirs['topCompetitors'], ours['topCompetitors'])];
+  return [...numbers, ...compareRivals(subjectOf(kind, theirs), theirs['topCompetitors'], ours['topCompetitors'])];
 }
 
 // Compares only the competitors that upstream lists, because its choice among equal ones is unspecified.

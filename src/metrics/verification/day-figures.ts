@@ -99,10 +99,11 @@ export function compareDay(
   };
 }
 
-// The responses of an engine are those of the brand's row.
+// The responses of an engine are those of the brand's row, or of the others if it has no number.
 function responsesOf(rows: readonly Row[]): number {
-  const own = rows.filter((row) => (row['competitorId'] ?? null) === null);
-  return Math.max(0, ...(own.length > 0 ? own : rows).map((row) => Number(row['responses'] ?? 0)));
+  const counted = rows.filter((row) => Number(row['responses'] ?? 0) > 0);
+  const own = counted.filter((row) => (row['competitorId'] ?? null) === null);
+  return Math.max(0, ...(own.length > 0 ? own : counted).map((row) => Number(row['responses'])));
 }
 
 function compareEntities(
@@ -114,22 +115,22 @@ function compareEntities(
 ): Difference[] {
   const { exact } = comparison;
   const all = mentionsOfAll({ brand, conventions: exact }, group);
-  const named = (row: Row): Row => ({
-    ...row,
-    name: `${engine}, ${String(row['name'] ?? row['competitorId'] ?? 'the brand')}`,
-  });
-  const computed = (row: Row): Row => {
-    const id = row['competitorId'] ?? null;
+  const computed = (id: unknown, name: unknown): Row => {
     const counted = id === null ? group.own : group.competitors.get(String(id));
-    const counts = counted ?? { ...nothing, responses: group.own.responses };
-    return { ...named(row), ...counts, ...entityNumbers(exact, counts, all) };
+    const { responses } = group.own;
+    const counts = counted ?? { ...nothing, responses };
+    return { competitorId: id, name, responses, mentions: counts.mentions, ...entityNumbers(exact, counts, all) };
   };
-  const ours = [...rows, ...brand.competitors].map((row) => computed({ ...row }));
+  const idOf = (row: Row): unknown => row['competitorId'] ?? null;
+  const listed = new Map(rows.map((row) => [idOf(row), computed(idOf(row), null)]));
+  const others = brand.competitors.filter(({ competitorId }) => !listed.has(competitorId));
+  const ours = [...listed.values(), ...others.map(({ competitorId, name }) => computed(competitorId, name))];
   // Share of voice is comparable only if upstream counts the same mentions of the same competitors.
   const sameVoices =
     listsAllEntities(brand, rows) &&
-    !rows.some((row, index) => comparison.countDiffers(row[MENTIONS], Number(ours[index]?.[MENTIONS])));
-  return compareRows(kind, [rows.map(named), ours], comparison, { ...usable, shareOfVoice: sameVoices }).differences;
+    !rows.some((row) => comparison.countDiffers(row[MENTIONS], Number(listed.get(idOf(row))?.[MENTIONS])));
+  const { differences } = compareRows(kind, [rows, ours], comparison, { ...usable, shareOfVoice: sameVoices });
+  return differences.map((one) => ({ ...one, subject: `${engine}, ${one.subject}` }));
 }
 
 /** Returns the days or engines that either side has, in order. */
