@@ -99,13 +99,14 @@ describe('settings of stores and databases', () => {
       lake: { kind: 'duckdb', path: 'a' },
       other: { kind: 'duckdb', path: 'b' },
       ice: { kind: 'iceberg', url: 'https://catalog.example', warehouse: 'w' },
+      sea: { kind: 'mysql', urlVariable: 'TEAM' },
     };
     const file = { destinations, home: 'lake', workspaces: { acme: workspace, own: { ...workspace, home: 'other' } } };
     const of = async (flags: object) => (await load({ file, flags })).config.home;
     expect((await load({})).config.home).toBe(null);
     expect([await of({ workspace: 'acme' }), await of({ workspace: 'own' })]).toEqual(['lake', 'other']);
     expect(await of({ workspace: 'own', home: 'lake' })).toBe('lake');
-    for (const home of ['lak', 'ice'])
+    for (const home of ['lak', 'ice', 'sea'])
       await expect(of({ workspace: 'acme', home })).rejects.toThrow(`--home is "${home}"; allowed: lake, other`);
     expect(await refusal({ file: { home: 'lake' } })).toMatch(/home is "lake"; allowed: a name of destinations/);
     const removed = load({ file: { remote: { kind: 's3' } } });
@@ -164,7 +165,7 @@ describe('settings of stores and databases', () => {
 
   test('isReadableOnTheWay is true for unencrypted connections to other machines', () => {
     const readable = (address: string): boolean => isReadableOnTheWay(`postgres://a:b@${address}`);
-    for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db.example/b?ssl=false']) {
+    for (const open of ['db.example/b', '10.0.0.5/b?sslmode=prefer', 'db/b?ssl-mode=PREFERRED', 'db/b?ssl=false']) {
       expect(readable(open)).toBe(true);
     }
     for (const closed of [
@@ -173,6 +174,7 @@ describe('settings of stores and databases', () => {
       '[::1]/b',
       'db.example/b?sslmode=verify-full',
       'db/b?ssl=true',
+      'db/b?ssl-mode=VERIFY_IDENTITY',
     ]) {
       expect(readable(closed)).toBe(false);
     }
@@ -202,6 +204,8 @@ describe('settings of destinations', () => {
   test('have absolute paths, and the URL of their variable', async () => {
     const url = 'postgres://user:p%40ss@db.example:5433/name?sslmode=verify-full';
     expect(await of({ kind: 'postgres', urlVariable: 'TEAM' }, { TEAM: url })).toEqual({ kind: 'postgres', url });
+    const own = 'mariadb://user:p%40ss@db.example/name?ssl-mode=verify_identity';
+    expect(await of({ kind: 'mysql', urlVariable: 'TEAM' }, { TEAM: own })).toEqual({ kind: 'mysql', url: own });
     expect(await of({ kind: 'sqlite', path: 'a.sqlite' })).toMatchObject({
       path: expect.stringMatching(/^\/.+\/a\.sqlite$/),
     });
@@ -210,7 +214,7 @@ describe('settings of destinations', () => {
   });
 
   test.each([
-    [{ kind: 'oracle' }, /destinations\.one\.kind .*; allowed: postgres, ducklake, sqlite, duckdb or iceberg/],
+    [{ kind: 'oracle' }, /destinations\.one\.kind .*; allowed: postgres, mysql, ducklake, sqlite, duckdb or iceberg/],
     [{ kind: 'sqlite' }, /destinations\.one\.path is not set; allowed: the path of a file/],
     [{ kind: 'sqlite', path: 'a?b' }, /destinations\.one\.path is "a\?b"; allowed/],
     [
@@ -262,9 +266,15 @@ describe('settings of destinations', () => {
   });
 
   test('name the variable of a wrong URL, and not the URL', async () => {
-    const wrong = of({ kind: 'postgres', urlVariable: 'TEAM' }, { TEAM: 'mysql://user:secret@host/db' });
-    await expect(wrong).rejects.toThrow('TEAM is not the URL of a PostgreSQL database');
-    await expect(wrong).rejects.not.toThrow('secret');
+    for (const [kind, url, named] of [
+      ['postgres', 'mysql://user:secret@host/db', 'a PostgreSQL database'],
+      ['mysql', 'postgres://user:secret@host/db', 'a MySQL or MariaDB database'],
+      ['mysql', 'mysql://user:secret@host', 'a MySQL or MariaDB database'],
+    ] as const) {
+      const wrong = of({ kind, urlVariable: 'TEAM' }, { TEAM: url });
+      await expect(wrong).rejects.toThrow(`TEAM is not the URL of ${named}`);
+      await expect(wrong).rejects.not.toThrow('secret');
+    }
     await expect(of({ kind: 'ducklake', data: 'lake' })).rejects.toThrow(
       'has neither urlVariable nor path; allowed: one',
     );

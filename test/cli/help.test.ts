@@ -137,7 +137,7 @@ describe('the help', () => {
     expect(stdout).toMatch(
       /^connections \(SIGHTLINE_CONNECTIONS\)\n {4}.*\n {4}default: 8; allowed: a whole number from 1 to 64$/m,
     );
-    expect(stdout).toMatch(/^destinations\.<name>\.kind\n.*\n {4}allowed: postgres, ducklake, .* or iceberg$/m);
+    expect(stdout).toMatch(/^destinations\.<name>\.kind\n.*\n {4}allowed: postgres, mysql, .* or iceberg$/m);
     const explained = stdout.split(/\n(?! )/).flatMap((entry) => /^(\S+)( \(\w+\))?\n {4}/.exec(entry)?.[1] ?? []);
     const paths = memberPaths(z.toJSONSchema(fileSchema, { unrepresentable: 'any' }));
     expect(paths).toContain('oauth.grants[].claims');

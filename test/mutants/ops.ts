@@ -198,8 +198,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/publish/destinations/load-tables.ts',
-    from: 'if (found !== undefined) await session.run(`UPDATE ${at} SET _hash = NULL`);',
+    from: 'if (found !== undefined) await session.run(inOwnSql(attachment, path, (at) => `UPDATE ${at} SET _hash = NULL`));',
     to: '',
+    tests: ['test/publish/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/publish/destinations/load-tables.ts',
+    from: 'if (attachment.locksPosition && !load.dryRun)',
+    to: 'if (false)',
+    tests: ['test/publish/destinations/load.test.ts'],
+  },
+  {
+    file: 'src/publish/destinations/load-rows.ts',
+    from: "kind === 'number' && !hasNan",
+    to: 'false',
     tests: ['test/publish/destinations/load.test.ts'],
   },
   {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { join } from 'node:path';
 import duckdb, { DuckDBInstance } from '@duckdb/node-api';
 
-const NAMES = ['ducklake', 'postgres_scanner', 'sqlite_scanner', 'avro', 'httpfs', 'iceberg'];
+const NAMES = ['ducklake', 'postgres_scanner', 'sqlite_scanner', 'mysql_scanner', 'avro', 'httpfs', 'iceberg'];
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/duckdb-extensions');
 /** Unpacks the signed extension of a wheel: python program, wheel, target. */
 const UNPACK = `

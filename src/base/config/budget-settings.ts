@@ -40,28 +40,41 @@ export function readBudgetSettings(
   return { kind: 'postgres', url: readPostgresUrl(variable, environment, folder), urlVariable: variable };
 }
 
+type ReadUrl = (variable: string, environment: Readonly<Record<string, string | undefined>>, folder: string) => string;
+
 /**
  * Reads and checks the PostgreSQL URL in the variable or in its `_FILE` file.
  * @throws `config_invalid` naming the variable, never its value
  */
-export function readPostgresUrl(
-  variable: string,
-  environment: Readonly<Record<string, string | undefined>>,
-  folder: string,
+export const readPostgresUrl: ReadUrl = (...from) =>
+  readDatabaseUrl(from, {
+    kind: 'a PostgreSQL database',
+    form: /^postgres(ql)?:\/\/[^/]/,
+    example: 'postgres://user:password@host:5432/name?sslmode=verify-full',
+  });
+
+/**
+ * Reads and checks the URL of MySQL or MariaDB in the variable or in its `_FILE` file.
+ * @throws `config_invalid` naming the variable, never its value
+ */
+export const readMysqlUrl: ReadUrl = (...from) =>
+  readDatabaseUrl(from, {
+    kind: 'a MySQL or MariaDB database',
+    form: /^(mysql|mariadb):\/\/[^/]+\/[\w-]+(\?|$)/,
+    example: 'mysql://user:password@host:3306/name?ssl-mode=verify_identity',
+  });
+
+function readDatabaseUrl(
+  [variable, environment, folder]: Parameters<ReadUrl>,
+  { kind, form, example }: { readonly kind: string; readonly form: RegExp; readonly example: string },
 ): string {
   const url = readSecret(variable, environment, folder)?.trim() ?? '';
-  const allowed =
-    'the URL of a PostgreSQL database, such as postgres://user:password@host:5432/name?sslmode=verify-full';
+  const allowed = `the URL of ${kind}, such as ${example}`;
   if (url === '') throw new SightlineError('config_invalid', `${variable} is not set; allowed: ${allowed}`);
   const parsed = URL.canParse(url) ? new URL(url) : null;
-  const isPostgres =
-    parsed !== null && ['postgres:', 'postgresql:'].includes(parsed.protocol) && parsed.hostname !== '';
-  if (!isPostgres || ![parsed.username, parsed.password, parsed.pathname].every(isDecodable)) {
-    throw new SightlineError(
-      'config_invalid',
-      `${variable} is not the URL of a PostgreSQL database; allowed: ${allowed}`,
-    );
-  }
+  const isValid = parsed !== null && form.test(parsed.href) && parsed.hostname !== '';
+  if (!isValid || ![parsed.username, parsed.password, parsed.pathname].every(isDecodable))
+    throw new SightlineError('config_invalid', `${variable} is not the URL of ${kind}; allowed: ${allowed}`);
   return url;
 }
 
@@ -69,8 +82,11 @@ export function readPostgresUrl(
 export function isReadableOnTheWay(url: string): boolean {
   const { hostname, searchParams } = new URL(url);
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  const mode = searchParams.get('sslmode') ?? (searchParams.get('ssl') === 'true' ? 'require' : 'disable');
-  return !isLoopback && ['disable', 'allow', 'prefer'].includes(mode);
+  const mode =
+    searchParams.get('sslmode') ??
+    searchParams.get('ssl-mode') ??
+    (searchParams.get('ssl') === 'true' ? 'require' : 'disable');
+  return !isLoopback && /^(disabled?|allow|prefer(red)?)$/i.test(mode);
 }
 
 function isDecodable(text: string): boolean {

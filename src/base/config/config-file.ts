@@ -147,7 +147,7 @@ const inFile = {
     .meta({ about: 'where snapshots are published', whenUnset: 'the folder of the workspace' }),
   destinations: destinationsSchema.optional().meta({ about: 'databases that `sightline load` fills, by name' }),
   home: workspaceName
-    .describe('the name of a destination, not of kind iceberg')
+    .describe('the name of a destination, not of kind mysql or iceberg')
     .optional()
     .meta({ about: 'the destination that keeps the warehouse between runs' }),
   resources: z.strictObject(resources).optional(),

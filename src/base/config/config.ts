@@ -266,7 +266,9 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   return url.href.replace(/\/+$/, '');
 }
 
-// Iceberg is left out: a transaction of it has no two tables.
+// A transaction of Iceberg has no two tables, and one of MySQL does not see that another one has taken the lease.
+const NO_HOMES: readonly (string | undefined)[] = ['mysql', 'iceberg'];
+
 function readHome(
   flag: string | undefined,
   setting: string | undefined,
@@ -274,8 +276,8 @@ function readHome(
 ): string | null {
   const home = flag ?? setting;
   if (home === undefined) return null;
-  const names = Object.keys(destinations).filter((name) => destinations[name]?.kind !== 'iceberg');
+  const names = Object.keys(destinations).filter((name) => !NO_HOMES.includes(destinations[name]?.kind));
   if (names.includes(home)) return home;
-  const allowed = names.length === 0 ? 'a name of destinations, not of kind iceberg' : names.join(', ');
+  const allowed = names.length === 0 ? 'a name of destinations, not of kind mysql or iceberg' : names.join(', ');
   throw invalid(flag === undefined ? 'home' : '--home', home, allowed);
 }

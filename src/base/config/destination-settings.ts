@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { SightlineError } from '../errors.ts';
-import { readPostgresUrl } from './budget-settings.ts';
+import { readMysqlUrl, readPostgresUrl } from './budget-settings.ts';
 import { readSecret } from './key-file.ts';
 import { readEndpoint } from './publish-settings.ts';
 import { variableName, workspaceName } from './shared-schemas.ts';
@@ -11,7 +11,7 @@ export type DestinationTarget = {
   /** Whether each workspace has a schema of its own. */
   readonly schemaPerWorkspace?: boolean | undefined;
 } & (
-  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'postgres' | 'mysql'; readonly url: string }
   | { readonly kind: 'sqlite' | 'duckdb'; readonly path: string }
   | {
       readonly kind: 'ducklake';
@@ -42,7 +42,7 @@ export type CatalogAccess =
     };
 
 const urlVariable = variableName('the name of the environment variable with the URL').meta({
-  about: 'postgres: the database; ducklake: its catalog in PostgreSQL',
+  about: 'postgres, mysql: the database; ducklake: its catalog in PostgreSQL',
 });
 // DuckDB parses the rest of a path with a question mark as parameters.
 const path = z
@@ -79,6 +79,7 @@ const destination = z.discriminatedUnion('kind', [
     urlVariable,
     schemaPerWorkspace,
   }),
+  z.strictObject({ kind: z.literal('mysql'), urlVariable, schemaPerWorkspace }),
   z.strictObject({
     kind: z.literal('ducklake'),
     data,
@@ -117,7 +118,7 @@ export const destinationsSchema = z
   .record(
     workspaceName,
     destination.describe(
-      'an object with "kind": "postgres" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, with "kind": "sqlite" or "duckdb" and path, or with "kind": "iceberg" and url',
+      'an object with "kind": "postgres" or "mysql" and urlVariable, with "kind": "ducklake", data, and urlVariable or path, with "kind": "sqlite" or "duckdb" and path, or with "kind": "iceberg" and url',
     ),
   )
   .describe('an object with a member for each destination');
@@ -140,9 +141,10 @@ export function readDestination(name: string, given: Given, surroundings: Surrou
   const { environment, folder, allowHttp } = surroundings;
   switch (given.kind) {
     case 'postgres':
+    case 'mysql':
       return {
         kind: given.kind,
-        url: readPostgresUrl(given.urlVariable, environment, folder),
+        url: (given.kind === 'mysql' ? readMysqlUrl : readPostgresUrl)(given.urlVariable, environment, folder),
         schemaPerWorkspace: given.schemaPerWorkspace,
       };
     case 'ducklake': {

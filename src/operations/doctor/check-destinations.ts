@@ -48,7 +48,7 @@ async function checkDestination({ context, layout, isOffline }: CheckContext, na
       return {
         status: 'warning',
         message: `${name}: the URL does not require TLS: the password can be read in transit`,
-        advice: 'Add ?sslmode=verify-full to the address, unless you control the whole network path.',
+        advice: `Add ${target.kind === 'mysql' ? '?ssl-mode=verify_identity' : '?sslmode=verify-full'} to the address, unless you control the whole network path.`,
       };
     return { status: 'ok', message: `${name}: the ${target.kind} destination can be reached` };
   } catch (thrown) {
@@ -63,6 +63,6 @@ async function checkDestination({ context, layout, isOffline }: CheckContext, na
 }
 
 function urlOf(target: DestinationTarget): string | null {
-  if (target.kind === 'postgres') return target.url;
+  if (target.kind === 'postgres' || target.kind === 'mysql') return target.url;
   return target.kind === 'ducklake' && 'url' in target.catalog ? target.catalog.url : null;
 }

@@ -81,12 +81,13 @@ function load(request: LoadRequest, attachment: Attachment, send: Send): Promise
     const dataVersion = await database.exclusive(({ query }) => readDataVersion(query));
     const { workspace, target } = request;
     const { schema } = attached;
-    const ownSchema = target.schemaPerWorkspace === true ? `${schema}_${workspace}`.slice(0, NAME_LENGTH_MAX) : schema;
+    const divided = `${schema}_${workspace}`.slice(0, NAME_LENGTH_MAX);
+    const ownSchema = target.schemaPerWorkspace === true ? divided : schema;
     const parts = [dataVersion, ino, size, mtimeMs, request.tables, ownSchema];
     const identity = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
     return await database.exclusive(async (session) => {
       const warehouse = await readWarehouseId(session.query);
-      const load = { ...request, ownSchema, warehouse, dataVersion, identity };
+      const load = { ...request, ownSchema, schemas: [schema, divided], warehouse, dataVersion, identity };
       const tables = await loadTables(session, attached, load, (done) => void send({ kind: 'progress', done }));
       return { dataVersion, tables };
     });
@@ -119,10 +120,14 @@ async function loadExtension(
   }
 }
 
-// The first line of DuckDB's own message.
-function firstLine(thrown: unknown): string {
+// DuckDB's own message.
+function textOf(thrown: unknown): string {
   const { cause = thrown } = thrown as { cause?: unknown };
-  return String((cause as Error).message).split('\n')[0] ?? '';
+  return String((cause as Error).message);
+}
+
+function firstLine(thrown: unknown): string {
+  return textOf(thrown).replace(QUERY, '').split('\n')[0] ?? '';
 }
 
 // Attaches a destination. Returns that of a dry run if there is none yet.
@@ -150,16 +155,18 @@ async function readWarehouseId(query: Query): Promise<string> {
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** Prefix that DuckDB adds to the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;
-/** Error messages of PostgreSQL. A full disk there is not `disk_full` here. */
-const OF_SERVER = /\b(ERROR|FATAL): /;
+/** A query of MySQL in a message, which may have several lines. */
+const QUERY = /^.*Failed to (run|[\w ]*MySQL) query ".*": /s;
+/** Error messages of PostgreSQL and MySQL. A full disk there is not `disk_full` here. */
+const OF_SERVER = /\b(ERROR|FATAL): |Failed to run query/;
 /** Messages of DuckDB when another process reads or writes the destination. */
 const CONFLICTS =
-  /could not serialize|Failed to commit(?!.* Iceberg)|Conflict_409|database is locked|duplicate key|Could not set lock/i;
+  /could not serialize|Failed to commit(?!.* Iceberg)|Conflict_409|database is locked|duplicate (key|entry|column)|Could not set lock|lock wait timeout|deadlock found|definition has changed/i;
 
 function toFailure(thrown: unknown, secrets: readonly string[]): SightlineError {
   const { code, message } = toSightlineError(thrown);
   const told = firstLine(thrown).replace(WRAPPED, '');
-  if (COMPLETE.includes(code) && !OF_SERVER.test(told)) return new SightlineError(code, message);
+  if (COMPLETE.includes(code) && !OF_SERVER.test(textOf(thrown))) return new SightlineError(code, message);
   const plain = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), told);
   const other = CONFLICTS.test(plain) ? CONFLICT : '';
   return new SightlineError('destination_failed', `${other}${plain}`);

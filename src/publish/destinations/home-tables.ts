@@ -5,7 +5,8 @@ import { SightlineError } from '../../base/errors.ts';
 import type { Session } from '../../warehouse/database.ts';
 import { literal, quoted } from '../../warehouse/schema.ts';
 import type { HomeFile, HomeResults, HomeState, HomeWork } from './home-protocol.ts';
-import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
+import { type Attachment, tableAt } from './kinds.ts';
+import { DESTINATION } from './own-sql.ts';
 
 /** Table with one row per workspace: the lease and the last save. */
 const HOMES = '_sightline_homes';

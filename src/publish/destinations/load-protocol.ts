@@ -13,7 +13,8 @@ export interface ChildSettings {
 }
 
 /** The task of a process that loads. It contains the password of the destination, so it is sent and never an argument. */
-export interface LoadRequest extends ChildSettings, Omit<Load, 'warehouse' | 'dataVersion' | 'identity' | 'ownSchema'> {
+export interface LoadRequest
+  extends ChildSettings, Omit<Load, 'warehouse' | 'dataVersion' | 'identity' | 'ownSchema' | 'schemas'> {
   /** Path of the replica. */
   readonly replica: string;
 }

@@ -3,6 +3,7 @@ import type { Session } from '../../warehouse/database.ts';
 import { literal, quoted } from '../../warehouse/schema.ts';
 import type { Attachment } from './kinds.ts';
 import { type DestinationTable, hashOf, KEY, keyOf } from './loaded-table.ts';
+import { deleteValues, inOwnSql } from './own-sql.ts';
 import { changedParts, dayOfRow, inParts, type Parts, readParts, rowsOf } from './table-parts.ts';
 
 /** Rows of a table after a load, and how many the load has changed. */
@@ -27,8 +28,6 @@ export interface RowsLoad {
   readonly known: Parts | null;
 }
 
-/** Maximum number of keys in a DELETE statement in the destination's own SQL. */
-const KEYS_MAX = 1_000;
 /** Name of the temporary table with the rows of a view. */
 const STORED = 'temp.stored';
 /** All rows are compared, without a condition, if at least this share of them is in parts that changed. */
@@ -45,7 +44,8 @@ export async function loadRows(
   load: RowsLoad,
 ): Promise<LoadedTable & { readonly parts: Parts }> {
   const { name, schema, at } = table;
-  const { hasKeys, inDestination } = attachment;
+  const { hasKeys, hasNan, own } = attachment;
+  const path = [schema, name];
   const { workspace, known, isThere, dryRun } = load;
   const source = table.isStored ? STORED : table.rows;
   if (table.isStored && table.time === undefined) await store(session, table, 'true');
@@ -73,21 +73,32 @@ export async function loadRows(
   const loaded = { name, rows: rowsOf(parts), inserted, updated, deleted, parts };
   if (dryRun) return loaded;
   if (updated + deleted > 0) {
-    const own = `workspace = ${literal(workspace)}`;
-    if (updated + deleted === rowsThere && where === 'true') await session.run(`DELETE FROM ${at} WHERE ${own}`);
-    else await deleteChanged(session, attachment, table, [own, where]);
+    const ofWorkspace = `workspace = ${literal(workspace)}`;
+    if (updated + deleted === rowsThere && where === 'true')
+      await session.run(inOwnSql(attachment, path, (all) => `DELETE FROM ${all} WHERE ${ofWorkspace}`));
+    else {
+      // A primary key finds the rows without the days.
+      const [within, column] =
+        own === null ? [`${ofWorkspace} AND ${where}`, 'CAST(_key AS UUID)'] : [ofWorkspace, '_key'];
+      const values = 'SELECT _key FROM temp.changes WHERE is_there';
+      await deleteValues(session, attachment, path, { where: within, column, values });
+    }
   }
   if (inserted + updated > 0) {
     const names = table.columns.map((column) => quoted(column.name));
+    const values = table.columns.map(({ name: column, kind }) => {
+      const value = `s.${quoted(column)}`;
+      return kind === 'number' && !hasNan ? `CASE WHEN isfinite(${value}) THEN ${value} END` : value;
+    });
     await session.run(
       `INSERT INTO ${at} (workspace, _key, _hash, ${names.join(', ')})
-       SELECT ${literal(workspace)}, c._key, c._hash, ${names.map((column) => `s.${column}`).join(', ')}
+       SELECT ${literal(workspace)}, c._key, c._hash, ${values.join(', ')}
        FROM ${source} s JOIN temp.changes c ON s.rowid = c._row`,
     );
   }
   // Adding a key to rows takes half the time of adding rows to a key.
-  if (!isThere && hasKeys && inDestination !== null)
-    await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(name)} ADD ${KEY}`));
+  if (!isThere && hasKeys && own !== null)
+    await session.run(inOwnSql(attachment, path, (all) => `ALTER TABLE ${all} ADD PRIMARY KEY (${KEY.join(', ')})`));
   return loaded;
 }
 
@@ -157,26 +168,4 @@ async function hasNewKeys(
        (SELECT ${hash} FROM ${source} s JOIN temp.changes c ON s.rowid = c._row WHERE NOT c.is_there)`,
   );
   return Number(found?.[0]) === inserted;
-}
-
-// Deleting through the extension would read all keys of the destination.
-async function deleteChanged(
-  session: Session,
-  { inDestination }: Attachment,
-  { schema, name, at }: DestinationTable,
-  [own, where]: readonly [string, string],
-): Promise<void> {
-  if (inDestination === null) {
-    await session.run(
-      `DELETE FROM ${at} WHERE ${own} AND ${where} AND CAST(_key AS UUID) IN (SELECT _key FROM temp.changes WHERE is_there)`,
-    );
-    return;
-  }
-  const keys = await session.query('SELECT CAST(_key AS VARCHAR) FROM temp.changes WHERE is_there ORDER BY _key');
-  for (let from = 0; from < keys.length; from += KEYS_MAX) {
-    const listed = keys.slice(from, from + KEYS_MAX).map(([key]) => literal(String(key)));
-    await session.run(
-      inDestination(`DELETE FROM ${quoted(schema)}.${quoted(name)} WHERE ${own} AND _key IN (${listed.join(', ')})`),
-    );
-  }
 }

@@ -1,16 +1,19 @@
 import { SightlineError } from '../../base/errors.ts';
 import type { Session } from '../../warehouse/database.ts';
-import { INSTANT, literal, quoted, sqlTypes } from '../../warehouse/schema.ts';
-import { type Attachment, DESTINATION, tableAt } from './kinds.ts';
+import { literal, quoted, sqlTypes } from '../../warehouse/schema.ts';
+import { type Attachment, tableAt } from './kinds.ts';
 import { type LoadedTable, loadRows } from './load-rows.ts';
 import { type DestinationTable, idOf, KEY, type LoadTable, OWN_COLUMNS, toDestination } from './loaded-table.ts';
-import { PARTS, type Parts, readStoredParts, storeParts } from './table-parts.ts';
+import { commentsOn, DESTINATION, inOwnSql } from './own-sql.ts';
+import { PARTS, PARTS_COLUMNS, type Parts, readStoredParts, storeParts } from './table-parts.ts';
 
 /** Options of a load into a destination. */
 export interface Load {
   readonly workspace: string;
   /** Schema of the tables that are not shared: that of the attachment, or one of the workspace. */
   readonly ownSchema: string;
+  /** All schemas that can have tables of the workspace. */
+  readonly schemas: readonly string[];
   /** Identifies the warehouse, because workspaces of two warehouses can have the same name. */
   readonly warehouse: string;
   readonly tables: readonly LoadTable[];
@@ -28,6 +31,14 @@ export interface Load {
 
 /** Table with one row per workspace: its last load. */
 const POSITION = '_sightline_position';
+const POSITION_COLUMNS = {
+  workspace: 'name',
+  warehouse: 'text',
+  data_version: 'integer',
+  identity: 'text',
+  columns: 'text',
+  loaded_at: 'timestamp',
+} as const;
 
 /**
  * Makes the tables of a destination equal to those of a replica, in one transaction: rows of days that changed are compared by key and
@@ -42,18 +53,23 @@ export async function loadTables(
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
   const tables = load.tables.map((table) => toDestination(table, attachment, load.ownSchema));
-  const isStepwise = attachment.isStepwise && !load.dryRun;
-  if (isStepwise) {
-    const found = await readDestination(session, attachment, tables, load);
+  if (attachment.isStepwise && !load.dryRun) {
+    const found = await readDestination(session, attachment, tables, load, true);
     if (found === null) return null;
-    for (const table of tables) await prepareTable(session, attachment, table, found, load);
+    for (const table of tables) await prepareTable(session, attachment, table, found, true);
+    if (attachment.locksPosition) await addPosition(session, positionAt(attachment), load.workspace);
   }
   await session.run('BEGIN TRANSACTION');
   try {
+    // The first statement, because a transaction goes on to read what it has read once, whatever others commit.
+    if (attachment.locksPosition && !load.dryRun)
+      await session.run(
+        onPosition(attachment, `SET warehouse = warehouse WHERE workspace = ${literal(load.workspace)}`),
+      );
     // Reads the position again: the transaction that writes it must have read it.
     const loaded = await loadWithin(session, attachment, tables, load, onTable);
     await session.run(load.dryRun ? 'ROLLBACK' : 'COMMIT');
-    if (loaded !== null && isStepwise) await writeIdentity(session, attachment, load);
+    if (loaded !== null && attachment.commitsApart && !load.dryRun) await writeIdentity(session, attachment, load);
     return loaded;
   } catch (thrown) {
     await session.run('ROLLBACK').catch(() => undefined);
@@ -68,19 +84,20 @@ async function loadWithin(
   load: Load,
   onTable: (done: number) => void,
 ): Promise<LoadedTable[] | null> {
-  const found = await readDestination(session, attachment, tables, load);
-  if (found === null) return null;
   const { workspace, dryRun, full } = load;
+  const { schema, isStepwise, locksPosition } = attachment;
+  const creates = !dryRun && !isStepwise;
+  const found = await readDestination(session, attachment, tables, load, creates);
+  if (found === null) return null;
   const position = positionAt(attachment);
-  if (!dryRun) await excludeOthers(session, position, workspace);
+  if (!dryRun && !locksPosition) await excludeOthers(session, position, workspace);
   const { identity: last, tables: lastTables } = found.before;
-  const { schema } = attachment;
   const hasParts = last !== null && found.ids.has(idOf(schema, PARTS));
   const stored = hasParts ? await readStoredParts(session, schema, workspace, last) : null;
   const loaded: LoadedTable[] = [];
   const parts = new Map<string, Parts>();
   for (const table of tables) {
-    const isRewritten = (await prepareTable(session, attachment, table, found, load)) || full;
+    const isRewritten = (await prepareTable(session, attachment, table, found, creates)) || full;
     const isThere = found.ids.has(table.id);
     const isKnown = isThere && !isRewritten && lastTables.includes(table.id);
     const known = isKnown && stored !== null ? (stored.get(table.id) ?? new Map()) : null;
@@ -91,19 +108,26 @@ async function loadWithin(
     onTable(loaded.length);
   }
   for (const id of found.before.tables) {
-    if (found.ids.has(id) && !tables.some((table) => table.id === id)) loaded.push(await emptyTable(session, id, load));
+    if (found.ids.has(id) && !tables.some((table) => table.id === id))
+      loaded.push(await emptyTable(session, attachment, id, load));
   }
   if (dryRun) return loaded;
   const columns = Object.fromEntries(tables.map(({ id, columns: all }) => [id, all.map((one) => one.name)]));
-  const identity = attachment.isStepwise ? null : load.identity;
+  const identity = attachment.commitsApart ? null : load.identity;
   const values = [workspace, load.warehouse, String(load.dataVersion), identity, JSON.stringify(columns)];
-  await session.run(`DELETE FROM ${position} WHERE workspace = ${literal(workspace)}`);
+  await session.run(
+    inOwnSql(attachment, [schema, POSITION], (at) => `DELETE FROM ${at} WHERE workspace = ${literal(workspace)}`),
+  );
   await session.run(
     `INSERT INTO ${position} VALUES (${values.map((value) => (value === null ? 'NULL' : literal(value))).join(', ')}, make_timestamptz(${load.now * 1_000}))`,
   );
-  // A stepwise load may commit only some of its tables, so its parts are not stored.
-  if (identity !== null) await storeParts(session, schema, { workspace, identity }, [stored, parts]);
+  // A load may then commit only some of its tables, so its parts are not stored.
+  if (identity !== null) await storeParts(session, attachment, { workspace, identity }, [stored, parts]);
   return loaded;
+}
+
+function onPosition(attachment: Attachment, change: string): string {
+  return inOwnSql(attachment, [attachment.schema, POSITION], (at) => `UPDATE ${at} ${change}`);
 }
 
 function positionAt({ schema }: Attachment): string {
@@ -125,37 +149,34 @@ interface Found {
   readonly before: Position;
 }
 
-// Returns null if nothing has to be loaded. Creates the tables of positions and parts, except in a dry run.
+// Returns null if nothing has to be loaded. Creates the tables of positions and parts if `creates`.
 async function readDestination(
   session: Session,
   attachment: Attachment,
   tables: readonly DestinationTable[],
   load: Load,
+  creates: boolean,
 ): Promise<Found | null> {
-  const { schema, hasKeys, isStepwise } = attachment;
+  const { schema, own, hasKeys, commitsApart } = attachment;
   const position = positionAt(attachment);
-  const types = await readTypes(session, attachment, tables);
+  const types = await readTypes(session, attachment, tables, load);
   const ids = new Set(types.keys());
   const schemas = new Set([...ids].map((id) => id.split('.')[0]));
   const hasPosition = ids.has(idOf(schema, POSITION));
-  if (!load.dryRun) {
+  if (creates) {
     for (const needed of new Set([schema, load.ownSchema])) {
       if (needed === 'main' || schemas.has(needed)) continue;
-      await session.run(`CREATE SCHEMA IF NOT EXISTS ${DESTINATION}.${quoted(needed)}`);
+      await session.run(inOwnSql(creatorOf(attachment), [needed], (at) => `CREATE SCHEMA IF NOT EXISTS ${at}`));
+    }
+    for (const [name, key, columns] of [
+      [POSITION, ['workspace'], POSITION_COLUMNS],
+      ...(commitsApart ? [] : [[PARTS, ['workspace', 'part'], PARTS_COLUMNS] as const]),
+    ] as const) {
+      if (ids.has(idOf(schema, name))) continue;
+      await createTable(session, attachment, [schema, name], columns, hasKeys ? key : null);
     }
   }
-  const create = async (name: string, key: string, columns: string): Promise<void> => {
-    if (load.dryRun || ids.has(idOf(schema, name))) return;
-    const all = [columns, ...(hasKeys ? [`PRIMARY KEY (${key})`] : [])];
-    await session.run(`CREATE TABLE IF NOT EXISTS ${tableAt(schema, name)} (${all.join(', ')})`);
-  };
-  await create(
-    POSITION,
-    'workspace',
-    'workspace VARCHAR, warehouse VARCHAR, data_version BIGINT, identity VARCHAR, columns VARCHAR, loaded_at TIMESTAMPTZ',
-  );
-  if (!isStepwise)
-    await create(PARTS, 'workspace, part', 'workspace VARCHAR, part VARCHAR, rows BIGINT, hashes VARCHAR');
+  if (own?.options != null) await session.run(own.forget);
   const before = await readPosition(session, hasPosition ? position : null, load);
   const isEqual = before.identity === load.identity && !load.full;
   return isEqual && tables.every((table) => isComplete(table, types)) ? null : { ids, types, before };
@@ -164,12 +185,13 @@ async function readDestination(
 // Reads the columns of all tables at once. A catalog of Iceberg has those of a table only after it was described.
 async function readTypes(
   session: Session,
-  { isStepwise }: Attachment,
+  { commitsApart, columns: query }: Attachment,
   tables: readonly DestinationTable[],
+  { schemas }: Load,
 ): Promise<Types> {
   const types = new Map<string, Map<string, string>>();
   const within = `WHERE database_name = '${DESTINATION}'`;
-  if (isStepwise) {
+  if (commitsApart) {
     const listed = await session.query(`SELECT schema_name, table_name FROM duckdb_tables() ${within}`);
     for (const [schema, name] of listed) types.set(idOf(String(schema), String(name)), new Map());
     for (const { id, at } of tables) {
@@ -180,7 +202,7 @@ async function readTypes(
     return types;
   }
   const columns = await session.query(
-    `SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() ${within}`,
+    query?.(schemas) ?? `SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() ${within}`,
   );
   for (const [schema, name, column, type] of columns) {
     const id = idOf(String(schema), String(name));
@@ -232,11 +254,16 @@ async function readPosition(
   };
 }
 
+async function addPosition(session: Session, position: string, workspace: string): Promise<void> {
+  const own = literal(workspace);
+  await session.run(
+    `INSERT INTO ${position} (workspace) SELECT ${own} WHERE NOT EXISTS (FROM ${position} WHERE workspace = ${own})`,
+  );
+}
+
 // Two loads exclude each other because both delete the same row. A workspace without a row uses the row of no workspace.
 async function excludeOthers(session: Session, position: string, workspace: string): Promise<void> {
-  await session.run(
-    `INSERT INTO ${position} (workspace) SELECT '' WHERE NOT EXISTS (FROM ${position} WHERE workspace = '')`,
-  );
+  await addPosition(session, position, '');
   const own = await session.query(`SELECT 1 FROM ${position} WHERE workspace = ${literal(workspace)}`);
   if (own.length > 0) return;
   await session.run(`DELETE FROM ${position} WHERE workspace = ''`);
@@ -251,11 +278,6 @@ function isComplete({ id, columns }: DestinationTable, existing: Types): boolean
 }
 
 type LoadColumn = LoadTable['columns'][number];
-
-function typeOf({ kind }: LoadColumn, { hasJson }: Pick<Attachment, 'hasJson'>): string {
-  if (kind === 'json' && !hasJson) return sqlTypes.text;
-  return kind === 'timestamp' ? INSTANT : sqlTypes[kind];
-}
 
 // Whether a column of a type holds all values of a kind. SQLite and PostgreSQL have other types for some kinds.
 function holds(type: string, column: LoadColumn): boolean {
@@ -272,9 +294,11 @@ async function prepareTable(
   attachment: Attachment,
   table: DestinationTable,
   { types, before }: Found,
-  { dryRun }: Load,
+  changes: boolean,
 ): Promise<boolean> {
-  const { id, at } = table;
+  const { id, schema, name } = table;
+  const { own, types: typesOf, hasKeys, hasComments, isStepwise } = attachment;
+  const path = [schema, name];
   const found = types.get(id);
   const foreign = found && Object.keys(OWN_COLUMNS).find((column) => !found.has(column));
   if (foreign !== undefined)
@@ -290,75 +314,70 @@ async function prepareTable(
     found === undefined
       ? before.ofAll.has(id)
       : changed.length > 0 || added.some((column) => before.ofAll.has(`${id} ${column.name}`));
-  if (dryRun) return isRemoved;
+  if (!changes) return isRemoved;
   const forget = async (): Promise<void> => {
     if (!isRemoved) return;
-    await session.run(`UPDATE ${positionAt(attachment)} SET identity = NULL WHERE workspace <> ''`);
-    if (found !== undefined) await session.run(`UPDATE ${at} SET _hash = NULL`);
+    await session.run(onPosition(attachment, "SET identity = NULL WHERE workspace <> ''"));
+    if (found !== undefined) await session.run(inOwnSql(attachment, path, (at) => `UPDATE ${at} SET _hash = NULL`));
   };
   // A load may be killed between two steps. In a transaction, DuckDB alters no table that has changed.
-  if (attachment.isStepwise) await forget();
+  if (isStepwise) await forget();
+  const wider = changed.map((column) => {
+    const isWider = column.kind === 'number' && found?.get(column.name) === 'BIGINT';
+    return { ...column, kind: isWider ? column.kind : ('text' as const) };
+  });
   if (found === undefined) {
-    const columns = [
-      ...Object.entries(OWN_COLUMNS).map(([column, type]) => `${quoted(column)} ${type}`),
-      ...table.columns.map((column) => `${quoted(column.name)} ${typeOf(column, attachment)}`),
-      ...(attachment.hasKeys && attachment.inDestination === null ? [KEY] : []),
-    ];
-    await session.run(`CREATE TABLE ${at} (${columns.join(', ')})`);
+    const columns = Object.fromEntries(table.columns.map((column) => [column.name, column.kind]));
+    // Adding the key after the rows takes half the time, but needs a transaction.
+    const isKeyed = hasKeys && (own === null || isStepwise);
+    await createTable(session, attachment, path, { ...OWN_COLUMNS, ...columns }, isKeyed ? KEY : null);
   } else {
-    for (const column of changed) {
-      await alter(session, attachment, table, `DROP COLUMN ${quoted(column.name)}`);
-      const isWider = column.kind === 'number' && found.get(column.name) === 'BIGINT';
-      const type = isWider ? typeOf(column, attachment) : 'VARCHAR';
-      await alter(session, attachment, table, `ADD COLUMN ${quoted(column.name)} ${type}`);
-    }
-    for (const column of added)
-      await alter(session, attachment, table, `ADD COLUMN ${quoted(column.name)} ${typeOf(column, attachment)}`);
+    const named = own?.quoted ?? quoted;
+    const adding = (column: LoadColumn): string => `ADD COLUMN ${named(column.name)} ${typesOf[column.kind]}`;
+    const replacing = wider.flatMap((column) => [`DROP COLUMN ${named(column.name)}`, adding(column)]);
+    for (const change of [...(own?.describesTypes === true ? [] : replacing), ...added.map(adding)])
+      await session.run(inOwnSql(attachment, path, (at) => `ALTER TABLE ${at} ${change}`));
+    // The extension keeps the columns of tables.
+    if (own !== null && changed.length + added.length > 0) await session.run(own.forget);
   }
-  await comment(session, attachment, table, [...changed, ...added]);
-  if (!attachment.isStepwise) await forget();
+  const described = [...wider, ...added];
+  if (hasComments && described.length > 0)
+    await session.run(inOwnSql(attachment, path, (at) => (own?.describe ?? commentsOn)(at, table.about, described)));
+  if (!isStepwise) await forget();
   return isRemoved;
 }
 
-// Changes a table in the destination's own SQL if it has one: the extension for PostgreSQL adds no column of type DOUBLE.
-async function alter(
-  session: Session,
-  { inDestination }: Attachment,
-  { schema, name, at }: DestinationTable,
-  change: string,
-): Promise<void> {
-  if (inDestination === null) {
-    await session.run(`ALTER TABLE ${at} ${change}`);
-    return;
-  }
-  const own = change.replace(/ DOUBLE$/, ' DOUBLE PRECISION');
-  await session.run(inDestination(`ALTER TABLE ${quoted(schema)}.${quoted(name)} ${own}`));
-  // The extension keeps the columns of tables.
-  await session.run('CALL pg_clear_cache()');
+function creatorOf({ own }: Attachment): Pick<Attachment, 'own'> {
+  return { own: own?.options == null ? null : own };
 }
 
-// Comments on new columns, and on the table with them.
-async function comment(
+async function createTable(
   session: Session,
-  { inDestination, hasComments }: Attachment,
-  { schema, name, at, about }: DestinationTable,
-  columns: LoadTable['columns'],
+  attachment: Attachment,
+  path: readonly string[],
+  columns: Readonly<Record<string, keyof Attachment['types']>>,
+  key: readonly string[] | null,
 ): Promise<void> {
-  if (!hasComments || columns.length === 0) return;
-  const table = inDestination === null ? at : `${quoted(schema)}.${quoted(name)}`;
-  const statements = [
-    `COMMENT ON TABLE ${table} IS ${literal(about)}`,
-    ...columns.map((column) => `COMMENT ON COLUMN ${table}.${quoted(column.name)} IS ${literal(column.about)}`),
-  ].join('; ');
-  await session.run(inDestination === null ? statements : inDestination(statements));
+  const { types } = attachment;
+  const { own } = creatorOf(attachment);
+  const parts = Object.entries(columns).map(([column, kind]) => `${(own?.quoted ?? quoted)(column)} ${types[kind]}`);
+  if (key !== null) parts.push(`PRIMARY KEY (${key.join(', ')})`);
+  await session.run(
+    inOwnSql({ own }, path, (at) => `CREATE TABLE IF NOT EXISTS ${at} (${parts.join(', ')}) ${own?.options ?? ''}`),
+  );
 }
 
 // Deletes the rows of a table that is not loaded any more.
-async function emptyTable(session: Session, id: string, { workspace, dryRun }: Load): Promise<LoadedTable> {
+async function emptyTable(
+  session: Session,
+  attachment: Attachment,
+  id: string,
+  { workspace, dryRun }: Load,
+): Promise<LoadedTable> {
   const [schema = '', name = ''] = id.split('.');
   const table = tableAt(schema, name);
   const own = `workspace = ${literal(workspace)}`;
   const [count] = await session.query(`SELECT count(*) FROM ${table} WHERE ${own}`);
-  if (!dryRun) await session.run(`DELETE FROM ${table} WHERE ${own}`);
+  if (!dryRun) await session.run(inOwnSql(attachment, [schema, name], (at) => `DELETE FROM ${at} WHERE ${own}`));
   return { name, rows: 0, inserted: 0, updated: 0, deleted: Number(count?.[0]) };
 }

@@ -13,9 +13,9 @@ export type LoadTable = Pick<ExportedTable, 'name' | 'about' | 'key' | 'columns'
 };
 
 /** Columns that every loaded table begins with: the workspace, and the identity and the contents of the row. */
-export const OWN_COLUMNS = { workspace: 'VARCHAR', _key: 'UUID', _hash: 'BIGINT' } as const;
+export const OWN_COLUMNS = { workspace: 'name', _key: 'uuid', _hash: 'integer' } as const;
 /** Key of every loaded table, in a destination with keys. */
-export const KEY = 'PRIMARY KEY (workspace, _key)';
+export const KEY = ['workspace', '_key'];
 /** Names that columns of a destination cannot have: `OWN_COLUMNS`, and the hidden columns of databases. */
 const RESERVED = [...Object.keys(OWN_COLUMNS), 'rowid', 'oid', 'ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'];
 

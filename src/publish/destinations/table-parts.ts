@@ -1,8 +1,9 @@
 import type { Session } from '../../warehouse/database.ts';
 import { dayConditions } from '../../warehouse/file/refresh-copy.ts';
 import { INSTANT, literal, quoted } from '../../warehouse/schema.ts';
-import { tableAt } from './kinds.ts';
+import { type Attachment, tableAt } from './kinds.ts';
 import type { DestinationTable } from './loaded-table.ts';
+import { deleteValues, inOwnSql } from './own-sql.ts';
 
 /**
  * Parts of a table by day, with the number of rows and their combined hashes. Rows without a time are in the part with an empty name.
@@ -13,6 +14,7 @@ type PartsOfTables = ReadonlyMap<string, Parts>;
 
 /** Table with the parts of loaded tables, such as `sightline.responses 2026-03-01`. The row of no table has the identity of the load. */
 export const PARTS = '_sightline_parts';
+export const PARTS_COLUMNS = { workspace: 'name', part: 'name', rows: 'integer', hashes: 'text' } as const;
 const OF_LOAD = '';
 
 /** Returns SQL of the day of a row. Converts the time to a TIMESTAMP, because truncating a TIMESTAMPTZ takes longer than hashing the row. */
@@ -70,7 +72,7 @@ export async function readStoredParts(
 /** Replaces the stored parts of a workspace's tables. `before` has the stored parts, or null to replace all. */
 export async function storeParts(
   session: Session,
-  schema: string,
+  attachment: Attachment,
   { workspace, identity }: { readonly workspace: string; readonly identity: string },
   [before, after]: readonly [PartsOfTables | null, PartsOfTables],
 ): Promise<void> {
@@ -85,8 +87,12 @@ export async function storeParts(
   await session.run(`INSERT INTO temp.parts SELECT unnest(from_json($1, '${structs}'), recursive := true)`, [
     JSON.stringify(changed),
   ]);
-  const replaced = before === null ? 'true' : 'part IN (SELECT part FROM temp.parts)';
-  const at = tableAt(schema, PARTS);
-  await session.run(`DELETE FROM ${at} WHERE workspace = ${literal(workspace)} AND ${replaced}`);
-  await session.run(`INSERT INTO ${at} SELECT ${literal(workspace)}, * FROM temp.parts WHERE rows IS NOT NULL`);
+  const path = [attachment.schema, PARTS];
+  const where = `workspace = ${literal(workspace)}`;
+  const replaced = { where, column: 'part', values: 'SELECT part FROM temp.parts' };
+  if (before === null) await session.run(inOwnSql(attachment, path, (at) => `DELETE FROM ${at} WHERE ${where}`));
+  else await deleteValues(session, attachment, path, replaced);
+  await session.run(
+    `INSERT INTO ${tableAt(attachment.schema, PARTS)} SELECT ${literal(workspace)}, * FROM temp.parts WHERE rows IS NOT NULL`,
+  );
 }

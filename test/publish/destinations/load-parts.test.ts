@@ -1,18 +1,19 @@
 import { expect, type TestContext, test } from 'vitest';
 import { tableAt } from '../../../src/publish/destinations/kinds.ts';
-import { expectEqual, idOf, openPlace as openAt, shareCatalog } from './places.ts';
+import { IS_ENDURANCE } from '../../support/counts.ts';
+import { expectEqual, idOf, openPlace as openAt, shareServers } from './places.ts';
 
 /** Kinds that store the hashes of days, with times of their own types and as texts. */
-const DAILY = ['duckdb', 'sqlite', 'ducklake', 'postgres'] as const;
+const DAILY = ['duckdb', 'sqlite', 'ducklake', 'postgres', ...(IS_ENDURANCE ? (['mysql'] as const) : [])] as const;
 
-const catalog = shareCatalog();
-const openPlace = (kind: (typeof DAILY)[number], context: TestContext) => openAt(kind, context, catalog);
+const servers = shareServers();
+const openPlace = (kind: (typeof DAILY)[number], context: TestContext) => openAt(kind, context, servers);
 
 test.for(DAILY)(
   'a load into a destination of kind %s compares the days that changed, and all rows if the stored hashes do not apply',
   async (kind, context) => {
     const place = await openPlace(kind, context);
-    const schema = kind === 'sqlite' ? 'main' : 'sightline';
+    const { schema } = place;
     const things = tableAt(schema, 'things');
     const where = (id: number): string => `WHERE id = '${idOf(id)}'`;
     const spoil = () => place.inDestination(`UPDATE ${things} SET words = 'spoilt', _hash = 0 ${where(9)}`);

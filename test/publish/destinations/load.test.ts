@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import { copyFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { tableAt } from '../../../src/publish/destinations/kinds.ts';
@@ -7,7 +8,7 @@ import { queryAt } from '../../support/postgres.ts';
 import { smallDisk } from '../../support/small-disk.ts';
 import { postgresFor } from '../../support/test-postgres.ts';
 import { commitsApart } from './apart-catalog.ts';
-import { expectEqual, idOf, KINDS, openPlace as openAt, type Place, shareCatalog, TABLE } from './places.ts';
+import { expectEqual, idOf, KINDS, openPlace as openAt, type Place, shareServers, TABLE } from './places.ts';
 
 const LOADS = countOf(2, 20);
 const KILLS = countOf(2, 20);
@@ -22,17 +23,19 @@ const ROUNDS = countOf(2, 20);
 /** Kinds that differ in how columns are changed: in SQL of their own, without a type for some kinds, and outside of the transaction. */
 const ALTERING: readonly string[] = IS_ENDURANCE
   ? KINDS.filter((kind) => kind !== 'ducklake in postgres')
-  : ['postgres', 'sqlite', 'iceberg'];
+  : ['postgres', 'sqlite', 'mysql', 'iceberg'];
 /** Kinds with their own form of commit: a server, a lake with files, and a catalog of tables. */
 const COMMITTING: readonly string[] = IS_ENDURANCE ? KINDS : ['postgres', 'ducklake in postgres', 'iceberg'];
 /** Kinds with a schema for each workspace: a file, and a server with its own SQL. */
 const DIVIDED = IS_ENDURANCE ? KINDS.filter((kind) => kind !== 'sqlite') : (['duckdb', 'postgres'] as const);
+/** Kinds of servers with databases. */
+const SERVERS = ['postgres', 'mysql'] as const;
 /** Kinds that write files. */
 const FILES = ['duckdb', 'sqlite', 'ducklake'] as const;
 
-const catalog = shareCatalog();
+const servers = shareServers();
 const openPlace = (kind: (typeof KINDS)[number], context: TestContext, disk?: string): Promise<Place> =>
-  openAt(kind, context, catalog, disk);
+  openAt(kind, context, servers, disk);
 
 /** A row of the source: its key is one of a few, so that rows are inserted, changed and deleted. */
 const row = fc.record({
@@ -53,6 +56,10 @@ const row = fc.record({
 type Row = typeof row extends fc.Arbitrary<infer T> ? T : never;
 
 const rows = fc.uniqueArray(row, { selector: ({ id, part }) => `${id} ${part}`, maxLength: 12 });
+
+function urlOf({ target }: Place): URL {
+  return new URL('url' in target ? target.url : '');
+}
 
 /** SQL of a text with any characters. */
 function textOf(value: string | null): string {
@@ -116,7 +123,7 @@ describe.each(KINDS.filter((kind) => ALTERING.includes(kind)))('a table in a des
     );
     expect(await place.load({ tables: [wider] })).toMatchObject([{ inserted: 0, updated: 1 }]);
     await expectEqual(place, wider);
-    const schema = kind === 'sqlite' ? 'main' : 'sightline';
+    const { schema } = place;
     await place.inDestination(`ALTER TABLE ${tableAt(schema, 'things')} DROP COLUMN words`);
     await place.change(
       `UPDATE things SET count = 1 WHERE id = '${idOf(1)}'`,
@@ -151,7 +158,7 @@ describe.each(KINDS.filter((kind) => ALTERING.includes(kind)))('a table in a des
     );
     expect(await place.load({ tables: [odd] })).toMatchObject([{ rows: 2, updated: 2 }]);
     await expectEqual(place, { ...TABLE, columns: retyped });
-    const table = tableAt(kind === 'sqlite' ? 'main' : 'sightline', 'things');
+    const table = tableAt(place.schema, 'things');
     expect(await place.inDestination(`SELECT DISTINCT workspace, rowid_, workspace_, xmin_ FROM ${table}`)).toEqual([
       ['acme', 'own rowid', 'own workspace', 'own xmin'],
     ]);
@@ -164,23 +171,24 @@ describe.each(DIVIDED)('workspaces in a destination of kind %s', (kind) => {
     const place = await openPlace(kind, context);
     const tables = [TABLE, { ...TABLE, name: 'figures', isShared: true }];
     const divided = { tables, target: { ...place.target, schemaPerWorkspace: true } };
-    const workspacesIn = async (schema: string, table: string): Promise<unknown[]> =>
-      (await place.inDestination(`SELECT workspace FROM ${tableAt(schema, table)} ORDER BY ALL`)).flat();
+    const workspacesIn = async (within: string, table: string): Promise<unknown[]> =>
+      (await place.inDestination(`SELECT workspace FROM ${tableAt(within, table)} ORDER BY ALL`)).flat();
     await place.change(`INSERT INTO things (id) VALUES ('${idOf(1)}')`);
     await place.load({ tables });
     await place.load({ ...divided, workspace: 'other' });
-    expect(await workspacesIn('sightline', 'things')).toEqual(['acme']);
-    expect(await workspacesIn('sightline_other', 'things')).toEqual(['other']);
-    expect(await workspacesIn('sightline', 'figures')).toEqual(['acme', 'other']);
+    const { schema } = place;
+    expect(await workspacesIn(schema, 'things')).toEqual(['acme']);
+    expect(await workspacesIn(`${schema}_other`, 'things')).toEqual(['other']);
+    expect(await workspacesIn(schema, 'figures')).toEqual(['acme', 'other']);
     expect(await place.load(divided)).toMatchObject([
       { name: 'things', inserted: 1 },
       { name: 'figures', inserted: 0, deleted: 0 },
       { name: 'things', deleted: 1 },
     ]);
     expect(await place.load(divided)).toBeNull();
-    expect(await workspacesIn('sightline', 'things')).toEqual([]);
-    expect(await workspacesIn('sightline_acme', 'things')).toEqual(['acme']);
-    expect(await workspacesIn('sightline', 'figures')).toEqual(['acme', 'other']);
+    expect(await workspacesIn(schema, 'things')).toEqual([]);
+    expect(await workspacesIn(`${schema}_acme`, 'things')).toEqual(['acme']);
+    expect(await workspacesIn(schema, 'figures')).toEqual(['acme', 'other']);
   });
 });
 
@@ -230,17 +238,16 @@ describe.each(KINDS.filter((kind) => COMMITTING.includes(kind)))('a load into a 
   });
 });
 
-test('a destination that cannot be reached is named without its password', async (context) => {
-  const place = await openPlace('postgres', context);
-  if (place.target.kind !== 'postgres') throw new TypeError('not PostgreSQL');
-  const url = new URL(place.target.url);
+test.for(SERVERS)('a %s destination that cannot be reached is named without its password', async (kind, context) => {
+  const place = await openPlace(kind, context);
+  const url = urlOf(place);
   url.password = 'wr0ng-password';
-  const wrong = place.load({ target: { kind: 'postgres', url: url.href } });
+  const wrong = place.load({ target: { kind, url: url.href } });
   await expect(wrong).rejects.toMatchObject({ code: 'destination_failed', message: expect.stringContaining('tester') });
   await expect(wrong).rejects.not.toThrow('wr0ng-password');
   url.port = '1';
   url.searchParams.set('password', 'wr0ng-password');
-  const away = place.load({ target: { kind: 'postgres', url: url.href } });
+  const away = place.load({ target: { kind, url: url.href } });
   await expect(away).rejects.toMatchObject({
     code: 'destination_failed',
     message: expect.stringContaining('127.0.0.1'),
@@ -254,15 +261,46 @@ const failing = (body: string): string =>
    CREATE TRIGGER failing ${ON_INSERT}`;
 const REPAIRED = 'DROP FUNCTION sightline.fail() CASCADE';
 
+const failingMariadb = (body: string): string => `CREATE TRIGGER failing BEFORE INSERT ON things FOR EACH ROW ${body}`;
+
 test.for([
   [
+    'mysql',
+    'is full',
+    failingMariadb(`SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'No space left on device'`),
+    'DROP TRIGGER failing',
+    'No space left on device',
+  ],
+  [
+    'mysql',
+    'ends in the middle',
+    failingMariadb('KILL CONNECTION_ID()'),
+    'DROP TRIGGER failing',
+    'Connection was killed',
+  ],
+  [
+    'mysql',
+    'allows reading only',
+    'REVOKE ALL ON `DATABASE%`.* FROM tester; GRANT SELECT ON `DATABASE%`.* TO tester',
+    'GRANT ALL ON `DATABASE%`.* TO tester',
+    'command denied',
+  ],
+  [
+    'postgres',
     'is full',
     failing(`RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'`),
     REPAIRED,
     'No space left on device',
   ],
-  ['ends in the middle', failing('PERFORM pg_terminate_backend(pg_backend_pid())'), REPAIRED, 'terminating connection'],
   [
+    'postgres',
+    'ends in the middle',
+    failing('PERFORM pg_terminate_backend(pg_backend_pid())'),
+    REPAIRED,
+    'terminating connection',
+  ],
+  [
+    'postgres',
     'is read-only',
     `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
     `BEGIN READ WRITE;
@@ -271,10 +309,13 @@ test.for([
     'read-only transaction',
   ],
 ] as const)(
-  'a load into a PostgreSQL server that %s writes nothing, and the next one is exact',
-  async ([_fault, fault, repair, message], context) => {
-    const place = await openPlace('postgres', context);
-    const run = (sql: string) => queryAt('url' in place.target ? place.target.url : '', sql);
+  'a load into a %s server that %s writes nothing, and the next one is exact',
+  async ([kind, _fault, fault, repair, message], context) => {
+    const place = await openPlace(kind, context);
+    const run = async (sql: string): Promise<unknown> =>
+      kind === 'postgres'
+        ? queryAt(urlOf(place).href, sql)
+        : (await servers.mariadb(context)).run(`USE ${place.schema}; ${sql.replaceAll('DATABASE', place.schema)}`);
     await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'old'), ('${idOf(2)}', 'gone')`);
     await place.load();
     const before = await place.loaded();
@@ -335,6 +376,55 @@ test('a PostgreSQL database with another encoding than UTF8 is refused', async (
     code: 'destination_failed',
     message: expect.stringContaining('must be UTF8; it is LATIN1'),
   });
+});
+
+test('a MariaDB server that would change values is refused', async (context) => {
+  const place = await openPlace('mysql', context);
+  const { run } = await servers.mariadb(context);
+  await run(`SET GLOBAL sql_mode = ''`);
+  onTestFinished(async () => void (await run('SET GLOBAL sql_mode = DEFAULT')));
+  await expect(place.load()).rejects.toMatchObject({
+    code: 'destination_failed',
+    message: expect.stringContaining('must have STRICT_TRANS_TABLES'),
+  });
+  expect(await place.exists()).toBe(false);
+});
+
+test('MariaDB stores no numbers that are not finite, and times of all years', async (context) => {
+  const place = await openPlace('mysql', context);
+  const times = ['0001-01-01 00:00:00+00', '9999-12-31 23:59:59.999999+00', '1969-12-31 23:59:59.000001+00'];
+  const values = ['nan', 'inf', '-inf'].map((share, index) => `('${idOf(index)}', '${share}', '${times[index]}')`);
+  await place.change(`INSERT INTO things (id, share, "at") VALUES ${values.join(', ')}`);
+  await place.load();
+  await place.change('UPDATE things SET count = 1', 'UPDATE things SET count = NULL');
+  expect(await place.load()).toMatchObject([{ rows: 3, inserted: 0, updated: 0 }]);
+  await place.change('UPDATE things SET share = NULL');
+  await expectEqual(place);
+});
+
+test('of two loads into MariaDB, the later one waits, and writes nothing if its data are older', async (context) => {
+  const place = await openPlace('mysql', context);
+  const { run, hold } = await servers.mariadb(context);
+  const waiting = async (count: number): Promise<void> => {
+    const query = `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'`;
+    await expect.poll(() => run(query), { timeout: 60_000 }).toBe(`${count}\n`);
+  };
+  await place.change(`INSERT INTO things (id, words) VALUES ('${idOf(1)}', 'first')`);
+  await place.load();
+  await place.change(`UPDATE things SET words = 'second'`);
+  const older = join(place.folder, 'older.duckdb');
+  await copyFile(join(place.folder, 'replica.duckdb'), older);
+  await place.change(`UPDATE things SET words = 'third'`, `INSERT INTO things (id) VALUES ('${idOf(2)}')`);
+  const release = await hold(place.schema, 'SELECT 1 FROM things FOR UPDATE');
+  const newer = place.load();
+  await waiting(1);
+  const stale = place.load({ replica: older });
+  stale.catch(() => undefined);
+  await waiting(2);
+  await release();
+  expect(await newer).toMatchObject([{ inserted: 1, updated: 1 }]);
+  await expect(stale).rejects.toMatchObject({ code: 'destination_newer' });
+  await expectEqual(place);
 });
 
 test('a catalog that commits tables apart is exact after the load that follows a failed one', async (context) => {
@@ -429,17 +519,17 @@ test('a load finds values that changed places', async (context) => {
   await expectEqual(place);
 });
 
-test('a destination keeps a table of that name that sightline did not create', async (context) => {
-  const place = await openPlace('postgres', context);
-  await place.inDestination(
-    'CREATE SCHEMA destination.sightline',
-    `CREATE TABLE ${tableAt('sightline', 'things')} (own VARCHAR)`,
-  );
-  await expect(place.load()).rejects.toMatchObject({
-    code: 'destination_failed',
-    message: expect.stringContaining('things has no column'),
-  });
-  expect(await place.inDestination(`SELECT column_name FROM duckdb_columns() WHERE table_name = 'things'`)).toEqual([
-    ['own'],
-  ]);
-});
+test.for(SERVERS)(
+  'a %s destination keeps a table of that name that sightline did not create',
+  async (kind, context) => {
+    const place = await openPlace(kind, context);
+    if (kind === 'postgres') await place.inDestination('CREATE SCHEMA destination.sightline');
+    await place.inDestination(`CREATE TABLE ${tableAt(place.schema, 'things')} (own VARCHAR)`);
+    await expect(place.load()).rejects.toMatchObject({
+      code: 'destination_failed',
+      message: expect.stringContaining('things has no column'),
+    });
+    const columns = `SELECT column_name FROM (DESCRIBE ${tableAt(place.schema, 'things')})`;
+    expect(await place.inDestination(columns)).toEqual([['own']]);
+  },
+);

@@ -1,33 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, onTestFinished, type TestContext } from 'vitest';
 import type { DestinationTarget } from '../../../src/base/config/destination-settings.ts';
 import { SightlineError } from '../../../src/base/errors.ts';
 import { workOn } from '../../../src/publish/destinations/child-work.ts';
-import {
-  type Attachment,
-  attachmentOf,
-  DESTINATION,
-  NOWHERE,
-  tableAt,
-} from '../../../src/publish/destinations/kinds.ts';
+import { type Attachment, attachmentOf, NOWHERE, tableAt } from '../../../src/publish/destinations/kinds.ts';
 import type { Loaded, LoadRequest } from '../../../src/publish/destinations/load-protocol.ts';
 import type { LoadTable } from '../../../src/publish/destinations/loaded-table.ts';
+import { DESTINATION } from '../../../src/publish/destinations/own-sql.ts';
 import { runLoad } from '../../../src/publish/destinations/run-child.ts';
 import { fetchExtensions } from '../../support/duckdb-extensions.ts';
 import { temporaryFolder } from '../../support/folders.ts';
-import { type Catalog, startCatalog } from '../../support/iceberg-catalog.ts';
+import { startCatalog } from '../../support/iceberg-catalog.ts';
+import { type Mariadb, startMariadb } from '../../support/mariadb.ts';
 import { NOT_TRIED } from '../../support/needs.ts';
 import { postgresFor } from '../../support/test-postgres.ts';
 
 /** The kinds of destinations that can be homes, with both kinds of catalogs of a lake. */
 export const HOME_KINDS = ['duckdb', 'sqlite', 'postgres', 'ducklake', 'ducklake in postgres'] as const;
 /** The kinds of destinations. */
-export const KINDS = [...HOME_KINDS, 'iceberg'] as const;
+export const KINDS = [...HOME_KINDS, 'mysql', 'iceberg'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Returns the URL of an empty Iceberg catalog for a test, or skips the test. */
-type CatalogFor = (context: TestContext) => Promise<string>;
+/** Servers that the tests of a file share. */
+export interface SharedServers {
+  /** Returns the URL of an empty Iceberg catalog for a test, or skips the test. */
+  catalog(context: TestContext): Promise<string>;
+  /** Returns the shared MariaDB server, or skips the test. */
+  mariadb(context: TestContext): Promise<Mariadb>;
+}
 
 /** The table of the source: every type, a key with a value that may be missing, and days of a time that is not in the key. */
 export const TABLE: LoadTable = {
@@ -57,6 +59,8 @@ const OTHERS = { timestamp: 'TIMESTAMPTZ', day: 'DATE', json: 'JSON' } as const;
 export interface Place {
   readonly target: DestinationTarget;
   readonly folder: string;
+  /** Schema of its tables. */
+  readonly schema: string;
   /** Runs statements on the source, and increases the version of its data. */
   change(...statements: string[]): Promise<void>;
   load(changes?: Partial<LoadRequest>): Promise<Loaded['tables']>;
@@ -72,20 +76,31 @@ export interface Place {
   source(table?: LoadTable): Promise<unknown[][]>;
 }
 
-/** Starts an Iceberg catalog at the first use, which is shared by the tests of a file. */
-export function shareCatalog(): CatalogFor {
+/** Starts servers at their first use, which are shared by the tests of a file. */
+export function shareServers(): SharedServers {
+  const catalogOf = shareServer(startCatalog);
+  return {
+    mariadb: shareServer(startMariadb),
+    catalog: async (context) => {
+      const { url } = await catalogOf(context);
+      onTestFinished(() => emptyCatalog(url));
+      return url;
+    },
+  };
+}
+
+function shareServer<T extends { close(): Promise<void> }>(start: (folder: string) => Promise<T | string>) {
   const closings: (() => Promise<void>)[] = [];
-  let started: Promise<Catalog | string> | null = null;
+  let started: Promise<T | string> | null = null;
   afterAll(async () => {
     for (const close of closings.toReversed()) await close();
   });
-  return async ({ skip }) => {
-    started ??= temporaryFolder((close) => closings.push(close)).then(startCatalog);
-    const catalog = await started;
-    if (typeof catalog === 'string') return skip(`${NOT_TRIED}${catalog}`);
-    if (!closings.includes(catalog.close)) closings.push(catalog.close);
-    onTestFinished(() => emptyCatalog(catalog.url));
-    return catalog.url;
+  return async ({ skip }: TestContext): Promise<T> => {
+    started ??= temporaryFolder((close) => closings.push(close)).then(start);
+    const server = await started;
+    if (typeof server === 'string') return skip(`${NOT_TRIED}${server}`);
+    if (!closings.includes(server.close)) closings.push(server.close);
+    return server;
   };
 }
 
@@ -98,14 +113,15 @@ async function emptyCatalog(url: string): Promise<void> {
 
 /** Opens an empty destination that can be a home, or skips the test. */
 export function openTarget(kind: (typeof HOME_KINDS)[number], context: TestContext) {
-  return openAny(kind, context, () => expect.fail('an Iceberg catalog cannot be a home'));
+  const none = () => expect.fail(`a destination of kind ${kind} cannot be a home`);
+  return openAny(kind, context, { catalog: none, mariadb: none });
 }
 
-async function openAny(kind: Kind, context: TestContext, catalogFor: CatalogFor, disk?: string) {
+async function openAny(kind: Kind, context: TestContext, servers: SharedServers, disk?: string) {
   const found = kind === 'duckdb' ? { folder: '' } : await fetchExtensions();
   if (typeof found === 'string') return context.skip(`${NOT_TRIED}${found}`);
   const folder = await temporaryFolder();
-  const target = await targetOf(kind, disk ?? folder, context, catalogFor);
+  const target = await targetOf(kind, disk ?? folder, context, servers);
   return { folder, target, extensions: { path: found.folder, isGiven: true } };
 }
 
@@ -113,10 +129,10 @@ async function openAny(kind: Kind, context: TestContext, catalogFor: CatalogFor,
 export async function openPlace(
   kind: Kind,
   context: TestContext,
-  catalogFor: CatalogFor,
+  servers: SharedServers,
   disk?: string,
 ): Promise<Place> {
-  const { folder, target, extensions } = await openAny(kind, context, catalogFor, disk);
+  const { folder, target, extensions } = await openAny(kind, context, servers, disk);
   const replica = join(folder, 'replica.duckdb');
   const withFile = async (statements: readonly string[]): Promise<unknown[][]> => {
     const instance = await DuckDBInstance.create(replica);
@@ -152,6 +168,7 @@ export async function openPlace(
   return {
     target,
     folder,
+    schema: attachment.schema,
     change: async (...statements) => {
       await withFile([...statements, 'UPDATE sync.runs SET data_version = data_version + 1']);
     },
@@ -161,7 +178,7 @@ export async function openPlace(
     exists: async () => {
       const found = attachmentOf(target, false);
       if (found === NOWHERE) return false;
-      const named = `SELECT 1 FROM duckdb_schemas() WHERE database_name = 'destination' AND schema_name = '${found.schema}'`;
+      const named = `SELECT 1 FROM duckdb_tables() WHERE database_name = 'destination' AND schema_name = '${found.schema}'`;
       return inReader([...found.statements, named]).then(
         ({ length }) => length > 0,
         () => false,
@@ -189,7 +206,7 @@ async function targetOf(
   kind: Kind,
   folder: string,
   context: TestContext,
-  catalogFor: CatalogFor,
+  servers: SharedServers,
 ): Promise<DestinationTarget> {
   switch (kind) {
     case 'postgres':
@@ -198,8 +215,10 @@ async function targetOf(
       return { kind, catalog: { path: join(folder, 'lake.sqlite') }, data: join(folder, 'lake') };
     case 'ducklake in postgres':
       return { kind: 'ducklake', catalog: { url: (await postgresFor(context)).url() }, data: join(folder, 'lake') };
+    case 'mysql':
+      return { kind, url: await (await servers.mariadb(context)).create(`test_${randomUUID().slice(0, 8)}`) };
     case 'iceberg':
-      return { kind, url: await catalogFor(context), warehouse: '', access: null };
+      return { kind, url: await servers.catalog(context), warehouse: '', access: null };
     default:
       return { kind, path: join(folder, `destination.${kind}`) };
   }
@@ -252,10 +271,16 @@ export function idOf(number: number): string {
   return `0000000${number}-0000-4000-8000-000000000000`;
 }
 
-/** Checks that a table has the rows of the source. PostgreSQL has no character NUL. */
+/** Checks that a table has the rows of the source. PostgreSQL has no character NUL, and MySQL no negative zero. */
 export async function expectEqual(place: Place, table: LoadTable = TABLE): Promise<void> {
   const source = await place.source(table);
-  const allowed = place.target.kind === 'postgres' ? source.map((values) => values.map(withoutNul)) : source;
+  const { kind } = place.target;
+  const allowed =
+    kind === 'postgres'
+      ? source.map((values) => values.map(withoutNul))
+      : kind === 'mysql'
+        ? source.map((values) => values.map((value) => (value === '-0.0' ? '0.0' : value)))
+        : source;
   expect((await place.loaded(table)).map((values) => JSON.stringify(values)).toSorted()).toEqual(
     allowed.map((values) => JSON.stringify(values)).toSorted(),
   );
