@@ -8,7 +8,7 @@ import type { ExplainedChange } from './explained-change.ts';
 import { type ExplainedMetric, textOf } from './explained-metrics.ts';
 import { findOpportunities, LISTED_MAX } from './opportunities.ts';
 import type { Opportunity } from './opportunity.ts';
-import { readCounts } from './read-counts.ts';
+import { readTotal } from './read-counts.ts';
 import { capital, counted, verb, worse } from './sentences.ts';
 import { type ComparedValues, valuesOf } from './sums.ts';
 import { ERROR_RATE, testChange, type TestedChange } from './tests-of-change.ts';
@@ -56,13 +56,13 @@ export async function readBrief(query: Query, units: Omit<ChangeUnits, 'metric'>
   }
   const filter = { kinds: BRIEFED_CHANGES, ofBrandsOnly: true, untilMs: Date.parse(addDays(to, 1)) };
   const history = await whatChanged(query, [brandId], Date.parse(from), filter);
-  const found = await findOpportunities(query, brandId, { from, to });
+  const found = await findOpportunities(query, brandId, { from, to }, BRIEFED_OPPORTUNITIES);
   const opportunities = found.filter(({ mark }) => mark === null);
   return composeBrief({ visibility, metrics, history, opportunities });
 }
 
 async function changeOf(query: Query, units: ChangeUnits): Promise<MetricChange> {
-  const { total } = await readCounts(query, units);
+  const total = await readTotal(query, units);
   return { metric: units.metric, ...valuesOf(total), ...testChange(units.metric, total) };
 }
 

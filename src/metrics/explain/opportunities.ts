@@ -70,13 +70,14 @@ export async function findOpportunities(
   query: Query,
   brandId: string,
   { from, to }: DayRange,
+  kinds: readonly OpportunityKind[] = OPPORTUNITY_KINDS,
 ): Promise<readonly Opportunity[]> {
   const marks = await query("SELECT kind || ' ' || id, value FROM mart.marks WHERE brand_id = CAST($1 AS UUID)", [
     brandId,
   ]);
   const markOf = new Map(marks.map(([key, value]) => [key, value as Opportunity['mark']]));
   const found: UnmarkedOpportunity[] = [];
-  for (const kind of OPPORTUNITY_KINDS) {
+  for (const kind of kinds) {
     if (kind === 'competitor_wins') {
       found.push(...(await competitorWins(query, brandId, { from, to }, markOf)));
       continue;

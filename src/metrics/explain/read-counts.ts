@@ -46,6 +46,12 @@ export async function readCounts(query: Query, units: ChangeUnits): Promise<Coun
   return countsOf(rows);
 }
 
+/** Sums the responses of both periods that have data on the metric, which takes a fraction of the time of `readCounts`. */
+export async function readTotal(query: Query, units: ChangeUnits): Promise<Sides> {
+  const sql = `${unitTables(units)} SELECT 'cell', NULL, NULL, ${COUNTS} FROM units u GROUP BY u.is_before`;
+  return countsOf(await query(sql)).total;
+}
+
 function countsOf(rows: readonly unknown[][]): Counts {
   const [cells, competitor, domain] = ['cell', 'competitor', 'domain'].map((kind) =>
     countedByKey(rows.filter((row) => row[0] === kind)),
