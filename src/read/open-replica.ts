@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import PQueue from 'p-queue';
 import { SightlineError } from '../base/errors.ts';
 import { type BesideMember, besideMembers } from '../contract/beside-list.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
@@ -13,7 +14,7 @@ import type { Query } from '../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../warehouse/ledger/echoed-days.ts';
 import { MARKS_VARIABLE, readMarksVersion } from '../warehouse/ledger/marks.ts';
 import { readShapes, type Shapes } from '../warehouse/ledger/shapes.ts';
-import { openReplica, type Replica, type ReplicaOptions } from '../warehouse/replica.ts';
+import { openReplica, type Replica, type ReplicaOptions, type ReplicaTask } from '../warehouse/replica.ts';
 import { SCHEMA_VERSION } from '../warehouse/schema.ts';
 import { readValueLists } from '../warehouse/value-lists.ts';
 import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
@@ -26,6 +27,8 @@ import { createRowCache, type RowCache } from './row-cache.ts';
 /** An open replica, with the metadata that every response needs. */
 export interface ServedReplica {
   readonly replica: Replica;
+  /** Runs a task of many queries. Such tasks leave one connection to the others. */
+  workLong<T>(task: ReplicaTask<T>, signal?: AbortSignal): Promise<T>;
   /** Resources whose tables the replica has. */
   readonly catalogue: Catalogue;
   /** Hex digits that change with the data, their order, upstream's response formats or the calibration. */
@@ -106,6 +109,20 @@ export async function openServedReplica(path: string, options: ServedReplicaOpti
   }
 }
 
+function createLongWork(replica: Replica, { connections, waitingMax }: ReplicaOptions): ServedReplica['workLong'] {
+  const queue = new PQueue({ concurrency: Math.max(1, connections - 1) });
+  return async (task, signal) => {
+    if (queue.size >= waitingMax)
+      throw new SightlineError('overloaded', `${waitingMax} long tasks are already waiting`);
+    const release = replica.hold();
+    try {
+      return await queue.add(() => replica.work(task, signal));
+    } finally {
+      release();
+    }
+  };
+}
+
 async function readServedReplica(
   replica: Replica,
   query: Query,
@@ -123,6 +140,7 @@ async function readServedReplica(
   const mayRepeat = mayRepeatMentions(shapes);
   return {
     replica,
+    workLong: createLongWork(replica, options.replica),
     catalogue,
     version: createHash('sha256')
       .update(`${versions.all}${marks ?? (await readMarksVersion(query))}`)

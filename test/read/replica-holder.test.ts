@@ -47,3 +47,19 @@ test('a replica overwritten while open gives no_data until the next one is publi
     expect(await mirror('/brands')).toEqual(before);
   }
 });
+
+test('long tasks leave one connection to other tasks, and keep the replica open until they end', async () => {
+  const { service } = await openMirror({ world: 'tiny', conventions: defaultConventions });
+  const { replica, workLong } = await service.newest();
+  const stop = new AbortController();
+  const endless = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range + b.range) = 1';
+  const long = [1, 2, 3, 4].map(() => workLong((query) => query(endless), stop.signal));
+  const last = workLong((query) => query('SELECT 1'));
+  expect(await replica.work((query) => query('SELECT 2'))).toEqual([[2]]);
+  expect(replica.load()).toEqual({ running: 2, waiting: 0 });
+  const closed = service.close();
+  stop.abort(new Error('enough'));
+  expect((await Promise.allSettled(long)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+  expect(await last).toEqual([[1]]);
+  await closed;
+});

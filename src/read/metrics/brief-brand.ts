@@ -19,7 +19,7 @@ export const briefBrand = defineOperation({
   output: brief,
   run: async (source: MetricsSource, { brand, from, to }) => {
     const input = { from, to, brand: brand === undefined ? [] : [brand] };
-    return source.replica.replica.work(async (query) => {
+    return source.replica.workLong(async (query) => {
       const scope = await readScope(source, query, input);
       const brandId = await oneBrand(query, scope, input);
       const compared = { ...scope, before: scope.before as DayRange, brandId };

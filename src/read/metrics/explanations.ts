@@ -42,7 +42,7 @@ export const explainMetric = defineOperation({
   run: async (source: MetricsSource, { metric, brand, ...more }) => {
     const input = { ...more, brand: brand === undefined ? [] : [brand] };
     const { replica, signal } = source;
-    return replica.replica.work(async (query) => {
+    return replica.workLong(async (query) => {
       const scope = await readScope(source, query, input);
       const brandId = await oneBrand(query, scope, input);
       const before = readBefore(input, scope) ?? (scope.before as DayRange);
@@ -115,7 +115,7 @@ export const listOpportunities = defineOperation({
   }),
   run: async (source: MetricsSource, { kind: kinds, limit, brand, ...more }) => {
     const input = { ...more, brand: brand === undefined ? [] : [brand] };
-    return source.replica.replica.work(async (query) => {
+    return source.replica.workLong(async (query) => {
       const scope = { ...(await readScope(source, query, input)), before: null, gaps: [] };
       const brandId = await oneBrand(query, scope, input);
       const { from, to } = scope;
