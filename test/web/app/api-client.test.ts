@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ApiError, createApi, queryOf } from '../../../src/web/app/state/api.ts';
 
@@ -23,6 +24,7 @@ test('equal requests under way are sent once, and the result is known without an
   const { api, sent } = clientOf();
   const { signal } = new AbortController();
   const both = [api.get('/data/x', { b: 1, a: 2 }, signal), api.get('/data/x', { a: 2, b: 1 }, signal)];
+  await setImmediate();
   expect(sent.map(({ url }) => url)).toEqual(['/w/one/data/x?a=2&b=1']);
   sent[0]?.respond({ ok: true });
   expect(await Promise.all(both)).toEqual([{ ok: true }, { ok: true }]);
@@ -36,11 +38,13 @@ test('a shared request is aborted when the last of its callers aborts', async ()
   const [first, second] = [new AbortController(), new AbortController()];
   const both = [api.get('/data/x', {}, first.signal), api.get('/data/x', {}, second.signal)];
   for (const each of both) each.catch(() => undefined);
+  await setImmediate();
   first.abort();
   expect(sent[0]?.init.signal?.aborted).toBe(false);
   second.abort();
   expect(sent[0]?.init.signal?.aborted).toBe(true);
   const third = api.get('/data/x', {}, new AbortController().signal);
+  await setImmediate();
   expect(sent).toHaveLength(2);
   sent[1]?.respond(1);
   expect(await third).toBe(1);
@@ -49,6 +53,7 @@ test('a shared request is aborted when the last of its callers aborts', async ()
 test('an error has the code, message and request of the envelope', async () => {
   const { api, sent } = clientOf();
   const asked = api.get('/data/x', {}, new AbortController().signal);
+  await setImmediate();
   sent[0]?.respond({ error: { code: 'invalid_request', message: 'from is x', requestId: 'r' } }, 400);
   const error = await asked.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ApiError);
@@ -89,6 +94,7 @@ test('at most three requests are under way; the others follow in their order, an
   const asked = [0, 1, 2].map((id) => api.get('/data/x', { id }, signal));
   const given = api.get('/data/x', { id: 3 }, fourth.signal).catch((error: unknown) => error);
   const last = api.get('/data/x', { id: 4 }, signal);
+  await setImmediate();
   expect(sent).toHaveLength(3);
   fourth.abort();
   sent[1]?.respond('second');
@@ -97,4 +103,16 @@ test('at most three requests are under way; the others follow in their order, an
   expect(sent.map(({ url }) => url.slice(-1))).toEqual(['0', '1', '2', '4']);
   sent[3]?.respond('last');
   expect(await last).toBe('last');
+});
+
+test('of requests that are asked together, those with the first turn are sent first, and those with the last turn last', async () => {
+  const { api, sent } = clientOf();
+  const { signal } = new AbortController();
+  const turns = ['last', 'next', 'next', 'first'] as const;
+  const asked = turns.map((turn, id) => api.get('/data/x', { id }, signal, turn));
+  await setImmediate();
+  expect(sent.map(({ url }) => url.slice(-1))).toEqual(['3', '1', '2']);
+  sent[0]?.respond('done');
+  await asked[3];
+  expect(sent.map(({ url }) => url.slice(-1))).toEqual(['3', '1', '2', '0']);
 });

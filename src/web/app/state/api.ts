@@ -36,12 +36,15 @@ export interface Me {
 /** Parameters of a request. An array is sent as repeated parameters; null and undefined are left out. */
 export type Params = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
+/** Place of a request among those that wait: before the others, in the order of the calls, or after the others because it takes long. */
+export type Turn = 'first' | 'next' | 'last';
+
 /** Requests to the server of the pages. Paths begin with a slash and do not include the base path. */
 export interface Api {
   /** The base path of the workspace, such as `/w/NAME`; empty for a single workspace. */
   readonly base: string;
   /** Returns JSON. Equal requests under way are shared; the request is aborted when all its callers have aborted. */
-  get<T>(path: string, params: Params, signal: AbortSignal): Promise<T>;
+  get<T>(path: string, params: Params, signal: AbortSignal, turn?: Turn): Promise<T>;
   /** Returns a result that was fetched in this data version, without a request; null if there is none. */
   peek<T>(path: string, params: Params): T | null;
   /** Sends a request that changes something or runs long. The token against forged requests is added. */
@@ -90,8 +93,8 @@ export function createApi(base: string, request: typeof fetch = fetch.bind(globa
   const inTurn = createTurns(PARALLEL_MAX);
   let csrf: string | null = null;
 
-  const fetchJson = async (url: string, signal: AbortSignal): Promise<unknown> => {
-    const result = await inTurn(async (): Promise<unknown> => {
+  const fetchJson = async (url: string, signal: AbortSignal, turn: Turn): Promise<unknown> => {
+    const result = await inTurn(turn, async (): Promise<unknown> => {
       signal.throwIfAborted();
       return (await checked(request(url, { signal, headers: { accept: 'application/json' } }))).json();
     });
@@ -101,11 +104,11 @@ export function createApi(base: string, request: typeof fetch = fetch.bind(globa
     return result;
   };
 
-  const fly = (url: string): Flight => {
+  const fly = (url: string, turn: Turn): Flight => {
     const known = flights.get(url);
     if (known !== undefined) return known;
     const controller = new AbortController();
-    const result = fetchJson(url, controller.signal).finally(() => {
+    const result = fetchJson(url, controller.signal, turn).finally(() => {
       if (flights.get(url)?.controller === controller) flights.delete(url);
     });
     const flight = { controller, result, waiting: 0 };
@@ -120,10 +123,10 @@ export function createApi(base: string, request: typeof fetch = fetch.bind(globa
 
   return {
     base,
-    async get<T>(path: string, params: Params, signal: AbortSignal): Promise<T> {
+    async get<T>(path: string, params: Params, signal: AbortSignal, turn: Turn = 'next'): Promise<T> {
       signal.throwIfAborted();
       const url = `${base}${path}${queryOf(params)}`;
-      const flight = fly(url);
+      const flight = fly(url, turn);
       flight.waiting += 1;
       const leave = (): void => {
         flight.waiting -= 1;
@@ -175,19 +178,26 @@ function createListeners(): { add: (listener: () => void) => () => void; call: (
   };
 }
 
-// Returns a function that runs tasks in the order of its calls, at most `max` at a time.
-function createTurns(max: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
+// Returns a function that runs tasks by their turn, at most `max` at a time.
+function createTurns(max: number): <T>(turn: Turn, task: () => Promise<T>) => Promise<T> {
+  const waiting: Readonly<Record<Turn, (() => void)[]>> = { first: [], next: [], last: [] };
   let running = 0;
-  return async (task) => {
-    if (running === max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
+  const startNext = (): void => {
+    const start = running < max && (waiting.first.shift() ?? waiting.next.shift() ?? waiting.last.shift());
+    if (!start) return;
+    running += 1;
+    start();
+  };
+  return async (turn, task) => {
+    const started = new Promise<void>((resolve) => waiting[turn].push(resolve));
+    // All blocks of a page call in one task. Their requests are ordered before the first is sent.
+    queueMicrotask(startNext);
+    await started;
     try {
       return await task();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
+      running -= 1;
+      startNext();
     }
   };
 }

@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
-import { type Api, ApiError, createApi, type Me, type Params, queryOf, queryPath } from './api.ts';
+import { type Api, ApiError, createApi, type Me, type Params, queryOf, queryPath, type Turn } from './api.ts';
 import { usePaper } from './paper.ts';
 import type { Table } from './table.ts';
 
@@ -35,7 +35,7 @@ interface State<T> {
 }
 
 /** Returns the JSON of a path; a path of null requests nothing. Requests again when the server's data have changed. */
-export function useResource<T>(path: string | null, params: Params = {}): Loaded<T> {
+export function useResource<T>(path: string | null, params: Params = {}, turn: Turn = 'next'): Loaded<T> {
   const api = useApi();
   const key = path === null ? null : `${path}${queryOf(params)}`;
   const [version, refresh] = useReducer<number, void>((count) => count + 1, 0);
@@ -55,21 +55,21 @@ export function useResource<T>(path: string | null, params: Params = {}): Loaded
       return;
     }
     const controller = new AbortController();
-    api.get<T>(path, params, controller.signal).then(
+    api.get<T>(path, params, controller.signal, turn).then(
       (data) => !controller.signal.aborted && setState({ key, data, error: null }),
       (error: unknown) =>
         !controller.signal.aborted && setState(({ data }) => ({ key, data, error: asApiError(error) })),
     );
     return () => controller.abort();
-  }, [api, key, version]);
+  }, [api, key, version, turn]);
   const retry = useCallback(() => refresh(), []);
   const isCurrent = state.key === key;
   return { data: state.data, error: isCurrent ? state.error : null, isLoading: key !== null && !isCurrent, retry };
 }
 
 /** Returns the table of a path; params of null request nothing. */
-export function useTable(path: string, params: Params | null): LoadedTable {
-  const { data, ...rest } = useResource<Table>(params === null ? null : path, params ?? {});
+export function useTable(path: string, params: Params | null, turn?: Turn): LoadedTable {
+  const { data, ...rest } = useResource<Table>(params === null ? null : path, params ?? {}, turn);
   return { table: data, ...rest };
 }
 
@@ -82,8 +82,8 @@ export function useQuery(name: string, params: Params | null): LoadedTable {
 export type MetricsParams = Params & { readonly metrics: string };
 
 /** Returns measures of the metrics layer; params of null request nothing. */
-export function useMetrics(params: MetricsParams | null): LoadedTable {
-  return useTable('/data/metrics', params);
+export function useMetrics(params: MetricsParams | null, turn?: Turn): LoadedTable {
+  return useTable('/data/metrics', params, turn);
 }
 
 /**

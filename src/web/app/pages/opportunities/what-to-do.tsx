@@ -35,7 +35,7 @@ export function useOpportunities(limit: number): Loaded<{ readonly opportunities
   const { brand, range } = useScope();
   const isKnown = brand !== null && range !== null;
   const params = isKnown ? { brand: brand.id, ...range, limit } : {};
-  return useResource(isKnown ? '/data/opportunities' : null, params);
+  return useResource(isKnown ? '/data/opportunities' : null, params, 'last');
 }
 
 /** The greatest open opportunities, each with a link. */

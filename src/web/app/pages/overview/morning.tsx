@@ -11,7 +11,7 @@ export function Morning(): JSX.Element {
   const { brand, range } = useScope();
   const isKnown = brand !== null && range !== null;
   const params = isKnown ? { brand: brand.id, from: range.from, to: range.to } : {};
-  const loaded = useResource<Brief>(isKnown ? '/data/brief' : null, params);
+  const loaded = useResource<Brief>(isKnown ? '/data/brief' : null, params, 'last');
   return (
     <section class="card" aria-label="Brief">
       <WhenLoaded of={loaded}>{(brief) => <Contents brief={brief} />}</WhenLoaded>

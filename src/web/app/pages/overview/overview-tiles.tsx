@@ -33,7 +33,7 @@ function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
   const { params, range, linkTo } = useScope();
   const note = useUpstreamNote(name);
   const metrics = (REQUESTS.find((names) => names.includes(name)) ?? [name]).join(',');
-  const totals = useMetrics(params && { ...params, metrics });
+  const totals = useMetrics(params && { ...params, metrics }, 'first');
   const grain = range === null ? 'day' : grainOf(range.from, range.to);
   const history = useMetrics(params && { ...params, metrics, grain, compare_to: 'none' });
   const row: Row | null = useMemo(() => toRecords(totals.table)[0] ?? null, [totals.table]);
