@@ -109,7 +109,7 @@ async function expectDaysAndSessions(page: Page): Promise<void> {
   const limit = await page.locator('.facts div', { hasText: 'Requests this minute' }).locator('dd').textContent();
   expect(limit).toMatch(/ of [\d,.]+$/);
   await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true; })`);
-  await page.locator('#requests').getByText('allowed by upstream').waitFor();
+  await page.locator('#requests').getByText('allowed by the API').waitFor();
   await page.locator('[data-date][tabindex="0"]').focus();
   const last = await focused(page);
   await page.keyboard.press('ArrowLeft');

@@ -15,10 +15,10 @@ interface DayState {
 }
 
 const STATES: Readonly<Record<string, DayState>> = {
-  v: { state: 'verified', sign: '✓', text: 'verified: agrees with upstream' },
+  v: { state: 'verified', sign: '✓', text: 'verified: agrees with the API' },
   c: { state: 'complete', sign: '●', text: 'complete: read after its end' },
   p: { state: 'partial', sign: '◐', text: 'partial: read before its end' },
-  d: { state: 'differs', sign: '≠', text: 'differs from upstream' },
+  d: { state: 'differs', sign: '≠', text: 'differs from the API' },
   m: { state: 'missing', sign: '×', text: 'missing: never read' },
 };
 

@@ -20,10 +20,10 @@ export function DriftList({ replica }: { readonly replica: ReplicaReport }): JSX
     <>
       <p>
         {drift.length === 0 ? (
-          <Marked level="good">Upstream responds as declared.</Marked>
+          <Marked level="good">The API responds as declared.</Marked>
         ) : (
           <Marked level={fresh > 0 ? 'attention' : 'good'}>
-            Upstream differs from the declarations in {plural(drift.length, 'way')}, {fresh} of them new.
+            The API differs from the declarations in {plural(drift.length, 'way')}, {fresh} of them new.
           </Marked>
         )}
       </p>

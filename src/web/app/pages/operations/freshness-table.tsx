@@ -64,7 +64,7 @@ export function Freshness({ replica }: { readonly replica: ReplicaReport }): JSX
       )}
       {unlearned.length > 0 && (
         <p class="quiet">
-          No known definition explains upstream’s numbers: {unlearned.map(({ name }) => name).join(', ')}.
+          No known definition explains the API’s numbers: {unlearned.map(({ name }) => name).join(', ')}.
         </p>
       )}
     </>

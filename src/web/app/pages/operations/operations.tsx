@@ -93,7 +93,7 @@ function Details({ report }: { readonly report: OperationsReport }): JSX.Element
       <Folded
         id="snapshots"
         title="Snapshots and sizes"
-        line={`${snapshots.all} published; warehouse ${size(bytes.warehouse)}, replica ${size(bytes.replica)}`}
+        line={`${snapshots.all} published; warehouse ${size(bytes.warehouse)}, published data ${size(bytes.replica)}`}
       >
         <SnapshotList snapshots={snapshots} />
       </Folded>
@@ -151,6 +151,6 @@ function daysLine({ replica }: OperationsReport): string {
 }
 
 function emptyText({ replicaState, progress }: OperationsReport): string {
-  if (replicaState === 'unreadable') return 'The replica is damaged and cannot be shown.';
+  if (replicaState === 'unreadable') return 'The published data are damaged and cannot be shown.';
   return progress === null ? 'No data yet.' : 'No data yet. Data appear when the first sync has read all lists.';
 }

@@ -21,10 +21,9 @@ export function PointList({ replica: { points } }: { readonly replica: ReplicaRe
   return (
     <>
       <p class="quiet">
-        What the API’s specification leaves open, and what upstream’s responses show. sightline calibration has the
-        candidates.
+        What the API’s specification leaves open, and what its responses show. sightline calibration has the candidates.
       </p>
-      {others.length > 0 && <Points caption="Points that upstream’s responses leave open" points={others} />}
+      {others.length > 0 && <Points caption="Points that the API’s responses leave open" points={others} />}
       <details>
         <summary>{plural(known.length, 'known point')}</summary>
         <Points caption="Known points" points={known} />

@@ -11,7 +11,7 @@ export function HourOfRequests({ budget }: Pick<OperationsReport, 'budget'>): JS
     <figure class="hour">
       <figcaption>
         {grouped(sum)} in total, {grouped(Math.max(...minutes))} in the busiest minute;{' '}
-        {isDocumented ? 'documented' : 'allowed by upstream'}: {grouped(limit)} per minute.
+        {isDocumented ? 'documented' : 'allowed by the API'}: {grouped(limit)} per minute.
       </figcaption>
       <svg viewBox="0 0 360 80" preserveAspectRatio="none" aria-hidden="true">
         {minutes.map((requests, index) => (

@@ -67,7 +67,7 @@ function factsOf({ replica, budget, jobs, runsJobs }: OperationsReport): (readon
   return [
     ['Data complete as of', <Age key="as-of" time={replica?.status.freshness?.asOf ?? null} />],
     ['Verified through', through ?? 'not yet'],
-    ['Compared with upstream', comparisonOf(replica?.status.comparison ?? null)],
+    ['Compared with the API', comparisonOf(replica?.status.comparison ?? null)],
     ['Requests this minute', `${grouped(now)} of ${limit}`],
     [
       'Next job',
