@@ -20,7 +20,6 @@ export function AgainstBrand({ competitor, ...frame }: AgainstBrandProps): JSX.E
       {...frame}
       about="Share of responses that mention the brand, and share that mention the competitor."
       measure="visibility"
-      unit="ratio"
       groupBy="entity"
       idColumn="competitor_id"
       labelColumn="entity"

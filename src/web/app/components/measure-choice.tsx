@@ -6,9 +6,6 @@ import { Choice } from './filter-bar.tsx';
 /** Returns the measure that the address names, and the field that changes it. */
 export function useMeasureChoice(measures: readonly Measure[]): readonly [Measure, JSX.Element] {
   const options = measures.map(({ name, title }) => ({ id: name, label: title }));
-  const [name, choose] = useSearchParam(
-    'measure',
-    options.map(({ id }) => id),
-  );
+  const [name, choose] = useSearchParam('measure', options);
   return [measureOf(name), <Choice key="measure" label="Measure" value={name} options={options} onChoose={choose} />];
 }

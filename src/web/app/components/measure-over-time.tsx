@@ -3,7 +3,6 @@ import { useMemo } from 'preact/hooks';
 import { drawStackedArea } from '../charts/stacked-area.ts';
 import { BANDS_MAX, drawTimeSeries } from '../charts/time-series.ts';
 import { useMetrics } from '../state/data.tsx';
-import type { Unit } from '../state/format.ts';
 import { useScope } from '../state/scope.tsx';
 import { pointOf, seriesBy } from '../state/series.ts';
 import { textOf, toRecords } from '../state/table.ts';
@@ -15,8 +14,8 @@ export interface MeasureOverTimeProps extends Pick<
 > {
   /** One sentence; the length of the periods is added. */
   readonly about: string;
+  /** A share of responses, mentions or citations. */
   readonly measure: string;
-  readonly unit: Unit;
   readonly groupBy: string;
   /** Column that identifies a group, and the column with its name. */
   readonly idColumn: string;
@@ -30,7 +29,7 @@ export interface MeasureOverTimeProps extends Pick<
 
 /** A measure over time with one series per group. */
 export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
-  const { about, measure, unit, groupBy, idColumn, labelColumn, colourOf, linkOf, isStacked = false, ...frame } = props;
+  const { about, measure, groupBy, idColumn, labelColumn, colourOf, linkOf, isStacked = false, ...frame } = props;
   const { params, grain } = useScope();
   const data = useMetrics(params && { ...params, metrics: measure, group_by: groupBy, grain, compare_to: 'none' });
   const series = useMemo(
@@ -49,7 +48,7 @@ export function MeasureOverTime(props: MeasureOverTimeProps): JSX.Element {
       {...frame}
       about={`${about} Per ${grain}.${isStacked ? '' : ` ${intervalNote(series.length)}`}`}
       data={data}
-      unit={unit}
+      unit="ratio"
       series={series}
     />
   );

@@ -116,19 +116,19 @@ export function addressWith({ path, search }: Pick<Route, 'path' | 'search'>, ch
 }
 
 /**
- * Returns a parameter of the address that belongs to one page, and the function that changes it. Other values than the allowed ones are
- * read as the first, which is not written into the address.
+ * Returns a parameter of the address that belongs to one page, and the function that changes it. Other values than the ids of
+ * the options are read as the first, which is not written into the address.
  */
-export function useSearchParam(
+export function useSearchParam<Id extends string>(
   name: string,
-  allowed: readonly string[],
-): readonly [string, (value: string | null) => void] {
+  options: readonly { readonly id: Id }[],
+): readonly [Id, (value: string | null) => void] {
   const route = useRoute();
-  const given = route.search.get(name);
-  const value = given !== null && allowed.includes(given) ? given : (allowed[0] ?? '');
+  const [first] = options;
+  const chosen = options.find(({ id }) => id === route.search.get(name)) ?? first;
   const set = (next: string | null): void =>
-    route.navigate(addressWith(route, { [name]: next === allowed[0] ? null : next }));
-  return [value, set];
+    route.navigate(addressWith(route, { [name]: next === first?.id ? null : next }));
+  return [chosen?.id ?? ('' as Id), set];
 }
 
 /** Returns whether the pages can be linked to. Reports link to them only if their address is known. */

@@ -8,7 +8,7 @@ import { useScope } from '../../state/scope.tsx';
 import { ComparedMeasures } from './compared-measures.tsx';
 import { ComparedOverTime } from './compared-over-time.tsx';
 import { SidePicker } from './side-picker.tsx';
-import { type Kind, kindsOf, sidesOf } from './sides.ts';
+import { sidesOf, kindsOf } from './sides.ts';
 
 /** Two brands, engines, topics, tags or periods side by side, with the tests of their differences. */
 export default function Compare(): JSX.Element {
@@ -17,11 +17,7 @@ export default function Compare(): JSX.Element {
   // Shared with the filters: without it the choices are not known yet.
   const filters = useQuery('filters', scope.brand && { brand: scope.brand.id });
   const kinds = kindsOf(scope);
-  const [chosen] = useSearchParam(
-    'of',
-    kinds.map(({ id }) => id),
-  );
-  const kind = chosen as Kind;
+  const [kind] = useSearchParam('of', kinds);
   const sides = sidesOf(scope, kind, search);
   const without: readonly FilterName[] = [
     'comparison',

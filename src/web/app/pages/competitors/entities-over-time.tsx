@@ -22,7 +22,6 @@ export function EntitiesOverTime({ measure }: { readonly measure: 'share_of_voic
           : 'Share of responses that mention the brand, and the same for each competitor.'
       }
       measure={measure}
-      unit="ratio"
       groupBy="entity"
       idColumn="competitor_id"
       labelColumn="entity"

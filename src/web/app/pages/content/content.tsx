@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { DeclaredTable } from '../../components/data-table.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
-import { useRoute } from '../../state/router.tsx';
+import { useRoute, useSearchParam } from '../../state/router.tsx';
 import { ArticleDetail } from './article-detail.tsx';
 import { ACTIONS, ARTICLES, THREADS } from './content-tables.tsx';
 import { CreditsOverTime } from './credits-over-time.tsx';
@@ -18,15 +18,11 @@ const VIEWS = [
 /** Articles, action plans and forum threads with the states that syncs recorded. */
 export default function Content(): JSX.Element {
   const { search } = useRoute();
-  const view = VIEWS.find(({ id }) => id === search.get('view'))?.id ?? 'articles';
+  const [view] = useSearchParam('view', VIEWS);
   const article = search.get('article');
   return (
     <>
-      <PageHead
-        title="Content"
-        about="The API reports only current states. Syncs record their history."
-        filters={{ without: ['comparison', 'engine', 'topic', 'tag', 'branded'] }}
-      />
+      <PageHead title="Content" filters={{ without: ['comparison', 'engine', 'topic', 'tag', 'branded'] }} />
       <ViewTabs label="Kinds of content" path="/content" views={VIEWS} current={view} />
       <div class="grid">
         {article !== null && view === 'articles' ? (

@@ -16,10 +16,7 @@ const VIEWS = MEASURES.map(({ name, title }) => ({ id: name, label: title }));
 /** Why a measure changed: a verdict, the effects that add up to the change, and causes with responses as evidence. */
 export default function Explain(): JSX.Element {
   const { params } = useScope();
-  const [name] = useSearchParam(
-    'view',
-    VIEWS.map(({ id }) => id),
-  );
+  const [name] = useSearchParam('view', VIEWS);
   const { compare_to: comparison, ...scope } = params ?? {};
   // A change has two periods.
   const comparedTo = comparison === 'year' ? 'year' : 'previous';

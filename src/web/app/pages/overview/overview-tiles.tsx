@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { ErrorState } from '../../components/parts.tsx';
 import { Tile } from '../../components/tile.tsx';
-import { grainOf } from '../../state/calendar-days.ts';
 import { useMetrics, useUpstreamNote } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { pointOf, statisticOf } from '../../state/series.ts';
@@ -30,11 +29,10 @@ export function OverviewTiles(): JSX.Element {
 // Tiles of one request share it.
 function MeasureTile({ measure }: { readonly measure: Measure }): JSX.Element {
   const { name, title, about, unit, isHigherBetter } = measure;
-  const { params, range, linkTo } = useScope();
+  const { params, grain, linkTo } = useScope();
   const note = useUpstreamNote(name);
   const metrics = (REQUESTS.find((names) => names.includes(name)) ?? [name]).join(',');
   const totals = useMetrics(params && { ...params, metrics }, 'first');
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
   const history = useMetrics(params && { ...params, metrics, grain, compare_to: 'none' });
   const row: Row | null = useMemo(() => toRecords(totals.table)[0] ?? null, [totals.table]);
   const points = useMemo(() => toRecords(history.table).map((period) => pointOf(period, name)), [history.table, name]);

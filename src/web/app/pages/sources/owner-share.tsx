@@ -40,7 +40,6 @@ export function OwnerShare(): JSX.Element {
       title="Citations by owner"
       about="Share of citations by owner of the domain: the brand (owned), a competitor, a forum, press or a third party; unknown without a website or a mark."
       measure="citation_share"
-      unit="ratio"
       groupBy="owner"
       idColumn="owner"
       labelColumn="owner"

@@ -13,14 +13,11 @@ const VIEWS = [
   { id: 'domains', label: 'Domains' },
   { id: 'pages', label: 'Pages' },
   { id: 'gaps', label: 'Gaps' },
-];
+] as const;
 
 /** The domains and pages that responses cite. */
 export default function Sources(): JSX.Element {
-  const [view] = useSearchParam(
-    'view',
-    VIEWS.map(({ id }) => id),
-  );
+  const [view] = useSearchParam('view', VIEWS);
   const domain = useRoute().search.get('domain');
   if (domain !== null && domain !== '') return <DomainDetail domain={domain} />;
   return (

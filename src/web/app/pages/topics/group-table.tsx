@@ -38,11 +38,11 @@ export function GroupTable({ grouping }: { readonly grouping: Grouping }): JSX.E
   );
 }
 
-function columnsOf({ id, label, idColumn, labelColumn }: Grouping): readonly GivenColumn[] {
+function columnsOf({ id, column, idColumn }: Grouping): readonly GivenColumn[] {
   const name: GivenColumn = {
-    name: labelColumn,
-    label: label.replace(/s$/, ''),
-    value: (row) => textOf(row[labelColumn]) || 'without a name',
+    name: id,
+    label: column,
+    value: (row) => textOf(row[id]) || 'without a name',
     to: (row, { linkTo }) => (id === 'funnel_stage' ? null : linkTo('/prompts', { [id]: textOf(row[idColumn]) })),
   };
   return [name, { name: 'responses', unit: 'count' }, 'visibility', 'visibility_change', 'share_of_voice', 'position'];

@@ -7,29 +7,23 @@ export interface Grouping {
   readonly noun: string;
   /** Value of the parameter `group_by` of declared queries. */
   readonly groupBy: string;
-  /** Columns of the dimension with the id and the name. */
+  /** Label of the column with the groups. */
+  readonly column: string;
+  /** Column of the dimension with the id; the name is in the column `id`. */
   readonly idColumn: string;
-  readonly labelColumn: string;
 }
 
 /** The ways to group prompts, in the order of the tabs. */
 export const GROUPINGS: readonly Grouping[] = [
-  { id: 'topic', label: 'Topics', noun: 'topic', groupBy: 'topic', idColumn: 'topic_id', labelColumn: 'topic' },
-  { id: 'tag', label: 'Tags', noun: 'tag', groupBy: 'tag', idColumn: 'tag_id', labelColumn: 'tag' },
+  { id: 'topic', label: 'Topics', noun: 'topic', groupBy: 'topic', column: 'Topic', idColumn: 'topic_id' },
+  { id: 'tag', label: 'Tags', noun: 'tag', groupBy: 'tag', column: 'Tag', idColumn: 'tag_id' },
   {
     id: 'funnel_stage',
     label: 'Funnel stages',
     noun: 'funnel stage',
     groupBy: 'funnelStage',
+    column: 'Funnel stage',
     idColumn: 'funnel_stage',
-    labelColumn: 'funnel_stage',
   },
-  {
-    id: 'branded',
-    label: 'Branded',
-    noun: 'kind of prompt',
-    groupBy: 'branded',
-    idColumn: 'branded',
-    labelColumn: 'branded',
-  },
+  { id: 'branded', label: 'Branded', noun: 'kind of prompt', groupBy: 'branded', column: 'Kind', idColumn: 'branded' },
 ];

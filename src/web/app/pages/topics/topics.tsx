@@ -31,10 +31,7 @@ const SERIES_MAX = 9;
 
 /** Measures by groups of prompts, and the history of the groups. */
 export default function Topics(): JSX.Element {
-  const [view] = useSearchParam(
-    'view',
-    GROUPINGS.map(({ id }) => id),
-  );
+  const [view] = useSearchParam('view', GROUPINGS);
   const grouping = GROUPINGS.find(({ id }) => id === view) as Grouping;
   return (
     <>
@@ -58,7 +55,7 @@ export default function Topics(): JSX.Element {
 
 function GroupsOverTime({ grouping }: { readonly grouping: Grouping }): JSX.Element {
   const { params } = useScope();
-  const { id, noun, groupBy, idColumn, labelColumn } = grouping;
+  const { id, noun, groupBy, idColumn } = grouping;
   const groups = useQuery('groups_then', params && { ...params, group_by: groupBy });
   const drawn = useMemo(
     () =>
@@ -78,10 +75,9 @@ function GroupsOverTime({ grouping }: { readonly grouping: Grouping }): JSX.Elem
       title={`Visibility by ${noun}`}
       about={`Share of responses that mention the brand, by the current groups of the prompts.${isMore ? ` The ${SERIES_MAX} with the most responses are drawn.` : ''}`}
       measure="visibility"
-      unit="ratio"
       groupBy={id}
       idColumn={idColumn}
-      labelColumn={labelColumn}
+      labelColumn={id}
       colourOf={colourOf}
       empty={`No prompt with responses in this range has a ${noun}.`}
     />

@@ -5,7 +5,6 @@ import type { SeriesPoint } from '../../charts/drawing.ts';
 import { drawTimeSeries } from '../../charts/time-series.ts';
 import { ChartFrame } from '../../components/chart-frame.tsx';
 import { Chart } from '../../components/chart.tsx';
-import { grainOf } from '../../state/calendar-days.ts';
 import { useQuery } from '../../state/data.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { pointOf } from '../../state/series.ts';
@@ -15,8 +14,7 @@ const HEIGHT = 190;
 
 /** Visibility and visits over the same days, each with its own chart and axis. */
 export function BesideVisibility(): JSX.Element {
-  const { params, range, linkTo } = useScope();
-  const grain = range === null ? 'day' : grainOf(range.from, range.to);
+  const { params, grain, linkTo } = useScope();
   const data = useQuery('traffic_beside_visibility', params && { ...params, grain });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const drawVisibility = useMemo(() => {

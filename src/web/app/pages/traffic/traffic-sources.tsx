@@ -12,13 +12,13 @@ import { useScope } from '../../state/scope.tsx';
 import { seriesBy } from '../../state/series.ts';
 import { numberOf, type Row, textOf, toRecords } from '../../state/table.ts';
 
-const MEASURES: Readonly<Record<string, string>> = {
-  sessions: 'AI sessions',
-  engaged_sessions: 'Engaged sessions',
-  new_users: 'New users',
-  key_events: 'Key events',
-  revenue: 'Revenue',
-};
+const MEASURES = [
+  { id: 'sessions', label: 'AI sessions' },
+  { id: 'engaged_sessions', label: 'Engaged sessions' },
+  { id: 'new_users', label: 'New users' },
+  { id: 'key_events', label: 'Key events' },
+  { id: 'revenue', label: 'Revenue' },
+] as const;
 
 /** The sources that the API names, in the order of their colours. */
 const SOURCES = ['assistant-a', 'assistant-b', 'assistant-c', 'assistant-d', 'assistant-e', 'other-ai'];
@@ -31,7 +31,7 @@ function colourOf(source: string): number {
 /** A measure of visits by source over time. */
 export function SourcesOverTime(): JSX.Element {
   const { params, grain } = useScope();
-  const [measure, choose] = useSearchParam('measure', Object.keys(MEASURES));
+  const [measure, choose] = useSearchParam('measure', MEASURES);
   const data = useQuery('traffic_days', params && { ...params, grain });
   const rows = useMemo(() => toRecords(data.table), [data.table]);
   const currencies = [...new Set(rows.map(({ currency }) => textOf(currency)))];
@@ -49,19 +49,12 @@ export function SourcesOverTime(): JSX.Element {
       }),
     [shown, measure],
   );
-  const label = `${MEASURES[measure]}${isMoney && currencies[0] ? `, ${currencies[0]}` : ''}`;
+  const label = `${MEASURES.find(({ id }) => id === measure)?.label}${isMoney && currencies[0] ? `, ${currencies[0]}` : ''}`;
   return (
     <SeriesFrame
       drawAs={drawStackedBars}
       height={240}
-      tools={
-        <Choice
-          label="Shown measure"
-          value={measure}
-          options={Object.entries(MEASURES).map(([id, name]) => ({ id, label: name }))}
-          onChoose={choose}
-        />
-      }
+      tools={<Choice label="Shown measure" value={measure} options={MEASURES} onChoose={choose} />}
       title={`${label} by source`}
       about={`Per ${grain}, in days of the property's time zone.`}
       data={data}
