@@ -4,7 +4,7 @@ import { brief } from '../../metrics/explain/brief-result.ts';
 import { readBrief, type UnlinkedFinding } from '../../metrics/explain/brief.ts';
 import type { ChangeScope } from '../../metrics/explain/change-units.ts';
 import type { DayRange } from '../../metrics/model/scope-sql.ts';
-import { CHANGE_PAGES, LOST_PROMPTS_BLOCK, OPPORTUNITIES, type PageView } from './result-pages.ts';
+import { CHANGE_PAGES, LOST_PROMPTS_BLOCK, opportunitiesOf, type PageView } from './result-pages.ts';
 import { freshnessOf } from './scope-freshness.ts';
 import { oneBrand, oneOfBrands, rangeInput, readScope } from './scope-request.ts';
 import type { MetricsSource } from './table-result.ts';
@@ -43,14 +43,25 @@ export const briefBrand = defineOperation({
   },
 });
 
-function pageOf({ kind, metric, engine }: UnlinkedFinding, { brandId, from, to }: ChangeScope): string {
-  const view: PageView =
-    kind === 'metric' || kind === 'engine'
-      ? { path: '/explain', more: { view: metric ?? 'visibility' } }
-      : kind in CHANGE_PAGES
-        ? CHANGE_PAGES[kind as keyof typeof CHANGE_PAGES]
-        : OPPORTUNITIES;
+function pageOf(finding: UnlinkedFinding, { brandId, from, to }: ChangeScope): string {
+  const { kind, engine } = finding;
+  const { path, more } = viewOf(finding);
   const filters = { brand: brandId, from, to, ...(engine === null ? {} : { engine }) };
   const block = kind === 'prompt_lost' ? `#${LOST_PROMPTS_BLOCK}` : '';
-  return `${view.path}?${new URLSearchParams({ ...filters, ...view.more })}${block}`;
+  return `${path}?${new URLSearchParams({ ...filters, ...more })}${block}`;
+}
+
+function viewOf({ kind, metric }: UnlinkedFinding): PageView {
+  switch (kind) {
+    case 'metric':
+    case 'engine':
+      return { path: '/explain', more: { view: metric ?? 'visibility' } };
+    case 'prompt_won':
+      return { ...CHANGE_PAGES[kind], more: { sort: '-visibility_change' } };
+    case 'prompt_lost':
+    case 'alert':
+      return CHANGE_PAGES[kind];
+    default:
+      return opportunitiesOf(kind);
+  }
 }

@@ -1,4 +1,5 @@
 import type { ChangeKind } from '../../metrics/explain/history-queries.ts';
+import { OPPORTUNITY_TITLES, type OpportunityKind } from '../../metrics/explain/opportunity-kinds.ts';
 
 /** Path of a data page, and the parameters of its address besides the filters. */
 export interface PageView {
@@ -47,3 +48,8 @@ export const LOST_PROMPTS_BLOCK = 'lost-prompts';
 
 /** The page of opportunities. */
 export const OPPORTUNITIES: PageView = { path: '/opportunities' };
+
+/** Returns the page of the opportunities of a kind. */
+export function opportunitiesOf(kind: OpportunityKind): PageView {
+  return { ...OPPORTUNITIES, more: { 'only.kind': OPPORTUNITY_TITLES[kind] } };
+}
