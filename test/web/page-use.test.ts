@@ -73,7 +73,7 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     const link = card.getByRole('link', { name: 'Open' });
     const address = await link.evaluate((anchor: { href: string }) => anchor.href);
     const mail = (await card.getByRole('link', { name: 'Send by mail' }).getAttribute('href')) ?? '';
-    expect(new URL(mail).searchParams.get('body')).toBe(`${sentence}\n\n${address}`);
+    expect(new URL(mail).searchParams.get('body')).toBe(`${sentence.replaceAll('\u202f', ' ')}\n\n${address}`);
     await link.click();
     await page.waitForURL(address);
     expect(await page.locator('main > :nth-child(2)').textContent()).toContain(sentence);

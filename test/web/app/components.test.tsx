@@ -1,12 +1,14 @@
 import { parseHTML } from 'linkedom';
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
+import { OPPORTUNITY_TITLES } from '../../../src/metrics/explain/opportunity-kinds.ts';
 import { promptEnd } from '../../../src/metrics/explain/sentences.ts';
-import { LOST_PROMPTS_BLOCK } from '../../../src/read/metrics/result-pages.ts';
+import { LOST_PROMPTS_BLOCK, opportunitiesOf } from '../../../src/read/metrics/result-pages.ts';
 import { idOf } from '../../../src/web/app/components/block-menu.tsx';
 import { DataTable } from '../../../src/web/app/components/data-table.tsx';
 import { Mark } from '../../../src/web/app/components/measured.tsx';
 import { EmptyState, ErrorState, Timestamp } from '../../../src/web/app/components/parts.tsx';
+import { facetOf } from '../../../src/web/app/components/table-view.ts';
 import { Tabs } from '../../../src/web/app/components/tabs.tsx';
 import { Tile } from '../../../src/web/app/components/tile.tsx';
 import { LOST_PROMPTS } from '../../../src/web/app/pages/competitors/lost-prompts.tsx';
@@ -52,8 +54,26 @@ function html(children: preact.ComponentChildren, search = ''): string {
   );
 }
 
-test('the brief links to the block of lost prompts', () => {
+test('the brief links to the block of lost prompts, and to the opportunities of a kind', () => {
   expect(LOST_PROMPTS_BLOCK).toBe(idOf(LOST_PROMPTS.title));
+  expect(opportunitiesOf('source_gap').more).toEqual({ [facetOf('kind')]: OPPORTUNITY_TITLES.source_gap });
+});
+
+test('a table that is one block of several shows its first 25 rows and offers the others', () => {
+  const rows = Array.from({ length: 30 }, (_, index) => ({ name: `row ${index}` }));
+  const table = (isMain: boolean): string =>
+    html(<DataTable caption="Rows" columns={['name']} rows={rows} isMain={isMain} />);
+  expect(table(false)).toContain('Show all 30');
+  expect(table(true)).not.toContain('Show all');
+});
+
+test('a share that would be rounded to zero is not shown as zero', () => {
+  const { value } = createFormat();
+  expect([0, 0.0004, 0.0006].map((share) => value(share, 'ratio'))).toEqual([
+    '0.0\u202f%',
+    '< 0.1\u202f%',
+    '0.1\u202f%',
+  ]);
 });
 
 test('the sentence of a prompt that a competitor wins does not repeat the prompt', () => {

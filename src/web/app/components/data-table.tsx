@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Params, queryPath } from '../state/api.ts';
 import { useTable } from '../state/data.tsx';
 import { usePaper } from '../state/paper.ts';
@@ -57,6 +57,8 @@ export function DeclaredTable({ query, of = 'range', request, page, ...block }: 
 const ROW_HEIGHT = 37;
 /** Rows below the drawn ones at which more are requested. */
 const AHEAD = 10;
+/** Rows of a table that is one block of several, until the reader asks for all. */
+const FIRST_ROWS = 25;
 /** Tables with more columns scroll in their box. */
 const SHOWN_MAX = 6;
 
@@ -64,11 +66,13 @@ const NO_PARTS: ReadonlyMap<string, string> = new Map();
 
 /** A table with sorting, facets, a text filter and a choice of columns, which draws only visible rows. */
 export function DataTable(props: RowsProps): JSX.Element {
-  const { caption, rows: all, sentence, empty, onEnd, isMatrix = false } = props;
+  const { caption, rows: all, sentence, empty, onEnd, isMatrix = false, isMain = false } = props;
   const view = useView(props);
   const columns = useColumns(props, view.columns);
   const { shown } = columns;
-  const rows = useRows(props, columns, view);
+  const found = useRows(props, columns, view);
+  const [isWhole, setWhole] = useState(isMain || usePaper() !== null);
+  const rows = isWhole ? found : found.slice(0, FIRST_ROWS);
   const box = useRef<HTMLElement>(null);
   const virtual = useVirtualRows(box, rows.length, ROW_HEIGHT);
   const last = virtual.items.at(-1)?.index ?? 0;
@@ -86,7 +90,7 @@ export function DataTable(props: RowsProps): JSX.Element {
   if (all.length === 0) return <EmptyState>{empty ?? 'No rows.'}</EmptyState>;
   return (
     <div class="data-table" data-lines={!isMatrix} data-wide={isMatrix || shown.length > SHOWN_MAX}>
-      {onEnd === undefined && <TableTools {...props} columns={columns.all} view={view} found={rows.length} />}
+      {onEnd === undefined && <TableTools {...props} columns={columns.all} view={view} found={found.length} />}
       {sentence === undefined ? (
         <ChangeSentence columns={shown} rows={all} />
       ) : (
@@ -119,6 +123,11 @@ export function DataTable(props: RowsProps): JSX.Element {
         </table>
         {rows.length === 0 && <p class="state">No row matches.</p>}
       </section>
+      {rows.length < found.length && (
+        <button type="button" class="show-all" onClick={() => setWhole(true)}>
+          Show all {found.length}
+        </button>
+      )}
     </div>
   );
 }

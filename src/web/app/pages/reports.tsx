@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { PageHead } from '../components/page-head.tsx';
 import { EmptyState, Timestamp, WhenLoaded } from '../components/parts.tsx';
 import { asApiError, useApi, useMe, useResource } from '../state/data.tsx';
+import { unbroken } from '../state/format.ts';
 import { type Brand, useScope } from '../state/scope.tsx';
 import { useCopy } from '../state/use-copy.ts';
 
@@ -74,7 +75,7 @@ function ReportCard({ brand: { id, name }, report }: ReportCardProps): JSX.Eleme
       ) : (
         <>
           <p class="headline" dir="auto">
-            {report.sentence}
+            {unbroken(report.sentence)}
           </p>
           {picture !== undefined && <img src={`${api.base}${picture}`} alt={`Visibility of ${name} over time`} />}
           <p class="quiet">

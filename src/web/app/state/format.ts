@@ -14,6 +14,8 @@ const DIGITS: Readonly<Partial<Record<Unit, Intl.NumberFormatOptions>>> = {
 
 /** Smaller p values are shown as less than this. */
 const P_MIN = 0.001;
+/** Ratios that would be rounded to zero are shown as less than this. */
+const RATIO_MIN = 0.001;
 
 /** Below it a number with six decimals would lose its digits. */
 const SMALL = 0.001;
@@ -52,6 +54,9 @@ export interface Format {
 
 const LOCALE = 'en-GB';
 
+/** Keeps the numbers of a sentence and their per cent signs on one line. */
+export const unbroken = (sentence: string): string => sentence.replaceAll(' %', '\u202f%');
+
 /** Creates the formats. */
 export function createFormat(): Format {
   const numbers = (options: Intl.NumberFormatOptions): { format(value: number): string } => {
@@ -87,7 +92,8 @@ export function createFormat(): Format {
     if (unit === 'time') return time(String(given));
     const format = formats.get(unit);
     if (format === undefined || typeof given !== 'number') return String(given);
-    return format.format(given);
+    const isSmall = unit === 'ratio' && given > 0 && given < RATIO_MIN / 2;
+    return isSmall ? `< ${format.format(RATIO_MIN)}` : format.format(given);
   };
   return {
     value,

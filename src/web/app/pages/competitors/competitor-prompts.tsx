@@ -17,7 +17,7 @@ const COLUMNS: readonly GivenColumn[] = [
     unit: 'ratio',
     cell: (row) => <Lead row={row} />,
   },
-  { name: 'winner', value: ({ winner }) => textOf(winner) || 'within chance' },
+  { name: 'winner', value: ({ winner }) => textOf(winner) || 'neither' },
 ];
 const HIDDEN: readonly GivenColumn[] = ['competitor_only', 'brand_only', 'p_adjusted'];
 const FACETS = ['winner'];

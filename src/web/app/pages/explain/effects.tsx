@@ -6,6 +6,8 @@ import type { Measure } from '../../state/shown-measures.ts';
 
 /** Members of a dimension that are shown, those with the greatest effects. */
 const SHOWN_MAX = 6;
+/** Smaller effects on a share are shown with two decimals of a point. */
+const FINE_BELOW = 0.005;
 
 type ExplainedDimension = ExplainedChange['dimensions'][number];
 
@@ -21,6 +23,7 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
   const shown = ranked.slice(0, SHOWN_MAX);
   const greatest = Math.max(...shown.map(({ effect }) => Math.abs(effect)), Number.MIN_VALUE);
   const rest = ranked.length - shown.length;
+  const isFine = measure.unit === 'ratio' && greatest < FINE_BELOW;
   return (
     <section class="card" aria-label={`By ${dimension}`}>
       <header class="panel-head">
@@ -32,7 +35,11 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
           <li key={member.id ?? member.name} data-beyond={member.verdict === 'significant'}>
             <MemberText member={member} measure={measure} />
             <EffectBar share={member.effect / greatest} isGood={member.effect > 0 === measure.isHigherBetter} />
-            <b class="number">{format.difference(member.effect, measure.unit, false)}</b>
+            <b class="number">
+              {isFine
+                ? format.difference(100 * member.effect, 'number')
+                : format.difference(member.effect, measure.unit)}
+            </b>
           </li>
         ))}
       </ul>

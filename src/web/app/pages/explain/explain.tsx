@@ -5,6 +5,7 @@ import { PageHead } from '../../components/page-head.tsx';
 import { WhenLoaded } from '../../components/parts.tsx';
 import { ViewTabs } from '../../components/tabs.tsx';
 import { useResource } from '../../state/data.tsx';
+import { unbroken } from '../../state/format.ts';
 import { useSearchParam } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 import { MEASURES, type Measure, measureOf } from '../../state/shown-measures.ts';
@@ -76,7 +77,7 @@ function Findings({ title, hint, findings, children }: FindingsProps): JSX.Eleme
       <ol class="rows">
         {findings.map(({ sentence, evidence }) => (
           <li key={sentence}>
-            <span dir="auto">{sentence}</span>
+            <span dir="auto">{unbroken(sentence)}</span>
             <Evidence ids={evidence} />
           </li>
         ))}
@@ -89,20 +90,18 @@ function Findings({ title, hint, findings, children }: FindingsProps): JSX.Eleme
 function Verdict({ explanation, measure: { unit, title } }: ContentsProps): JSX.Element {
   const { format } = useScope();
   const { summary, total, from, to, beforeFrom, beforeTo } = explanation;
-  const { nBefore, nAfter, change, lower, upper } = total;
-  const count = (n: number): string => format.value(n, 'count');
+  const { change, lower, upper } = total;
   return (
     <section class="card" aria-label={`Change of ${title}`}>
       <p class="headline" dir="auto">
-        {summary}
+        {unbroken(summary)}
       </p>
       <p class="quiet">
-        {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)} · {count(nBefore)} responses before,{' '}
-        {count(nAfter)} after
+        {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)}
         {change !== null && lower !== null && upper !== null && (
           <>
             {' '}
-            · change {format.difference(change, unit, false)} (95 % {format.changes(lower, upper, unit)})
+            · change {format.difference(change, unit)} (95 % {format.changes(lower, upper, unit)})
           </>
         )}
       </p>

@@ -3,6 +3,7 @@ import type { Brief } from '../../../../metrics/explain/brief-result.ts';
 import { WhenLoaded } from '../../components/parts.tsx';
 import { plural } from '../../state/amounts.ts';
 import { useResource } from '../../state/data.tsx';
+import { unbroken } from '../../state/format.ts';
 import { Link } from '../../state/router.tsx';
 import { useScope } from '../../state/scope.tsx';
 
@@ -26,7 +27,7 @@ function Contents({ brief }: { readonly brief: Brief }): JSX.Element {
     <div class="morning">
       <div>
         <p class="headline" dir="auto">
-          {headline}
+          {unbroken(headline)}
         </p>
         <p class="quiet">
           {format.days(from, to)}, compared with {format.days(beforeFrom, beforeTo)} · {plural(responses, 'response')}
@@ -46,7 +47,7 @@ function Contents({ brief }: { readonly brief: Brief }): JSX.Element {
               </span>
               <div>
                 <Link to={page} dir="auto">
-                  {sentence}
+                  {unbroken(sentence)}
                 </Link>
                 {detail !== null && (
                   <p class="quiet clamped" dir="auto">

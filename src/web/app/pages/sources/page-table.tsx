@@ -37,13 +37,16 @@ export function PageTable({ domain = null }: { readonly domain?: string | null }
   return (
     <TableBlock
       title={domain === null ? 'Cited pages' : 'Its pages'}
-      about={`Pages by citations, at most ${format.value(PAGES_MAX, 'count')}. Share is of all selected responses (n).${notes}`}
+      about={`Pages by citations. Share is of all selected responses (n).${notes}`}
       data={data}
       columns={COLUMNS}
       hidden={HIDDEN}
       facets={FACETS}
       sort="-citations"
-      isMain
+      isMain={domain === null}
+      {...(data.table?.rows.length === PAGES_MAX
+        ? { sentence: `The ${format.value(PAGES_MAX, 'count')} most cited pages are listed.` }
+        : {})}
     />
   );
 }
