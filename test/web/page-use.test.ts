@@ -57,6 +57,12 @@ describeWith(noBrowser)('a reader of the data pages', () => {
     await named.filter({ hasText: 'Owner?' }).waitFor();
   });
 
+  test('a link to a block of a page shows the block when those above it have loaded', async () => {
+    const page = await open('/competitors#lost-prompts');
+    const top = async () => (await page.locator('.panel[aria-label="Lost prompts"]').boundingBox())?.y;
+    await expect.poll(top).toBeLessThan(page.viewportSize()?.height ?? 0);
+  });
+
   test('writes a report, which begins with the brief, and sends its link', async () => {
     const page = await open('/reports');
     const card = page.locator('.report-card').first();

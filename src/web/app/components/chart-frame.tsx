@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ChartContext, Drawing } from '../charts/drawing.ts';
 import type { LoadedTable } from '../state/data.tsx';
@@ -40,10 +40,7 @@ export function Frame(props: FrameProps & { readonly chart?: PaperChart }): JSX.
   const hasLinks = useHasLinks();
   const { hash } = useRoute();
   const isEmpty = table !== null && table.rows.length === 0;
-  const isLinked = table !== null && hash === `#${idOf(title)}`;
-  useEffect(() => {
-    if (isLinked) section.current?.scrollIntoView();
-  }, [isLinked]);
+  useScrollTo(section, hash === `#${idOf(title)}`);
   return (
     <section
       ref={section}
@@ -83,6 +80,18 @@ export function Frame(props: FrameProps & { readonly chart?: PaperChart }): JSX.
       )}
     </section>
   );
+}
+
+// Keeps a block at the top while the blocks above it load, until the reader acts.
+function useScrollTo(block: RefObject<HTMLElement | null>, isLinked: boolean): void {
+  useEffect(() => {
+    if (!isLinked) return;
+    const observer = new ResizeObserver(() => block.current?.scrollIntoView());
+    observer.observe(document.body);
+    const stop = (): void => observer.disconnect();
+    for (const event of ['wheel', 'pointerdown', 'keydown']) window.addEventListener(event, stop, { once: true });
+    return stop;
+  }, [block, isLinked]);
 }
 
 export interface LegendEntry {

@@ -12,10 +12,8 @@ const DIGITS: Readonly<Partial<Record<Unit, Intl.NumberFormatOptions>>> = {
   money: { minimumFractionDigits: 2, maximumFractionDigits: 2 },
 };
 
-/** Smaller p values are shown as less than this. */
-const P_MIN = 0.001;
-/** Ratios that would be rounded to zero are shown as less than this. */
-const RATIO_MIN = 0.001;
+/** Smaller p values are shown as less than this, and so are ratios that would be rounded to zero. */
+const LEAST = 0.001;
 
 /** Below it a number with six decimals would lose its digits. */
 const SMALL = 0.001;
@@ -92,8 +90,8 @@ export function createFormat(): Format {
     if (unit === 'time') return time(String(given));
     const format = formats.get(unit);
     if (format === undefined || typeof given !== 'number') return String(given);
-    const isSmall = unit === 'ratio' && given > 0 && given < RATIO_MIN / 2;
-    return isSmall ? `< ${format.format(RATIO_MIN)}` : format.format(given);
+    const isSmall = unit === 'ratio' && given > 0 && given < LEAST / 2;
+    return isSmall ? `< ${format.format(LEAST)}` : format.format(given);
   };
   return {
     value,
@@ -103,8 +101,7 @@ export function createFormat(): Format {
     days: shownDays,
     shortDay: (text) => day(text).replace(/ \d+$/, ''),
     localTime: (text) => dated(text, (_iso, at) => localTimes.format(at)),
-    p: (given) => (given === null ? NO_VALUE : given < P_MIN ? `< ${p.format(P_MIN)}` : p.format(given)),
-
+    p: (given) => (given === null ? NO_VALUE : given < LEAST ? `< ${p.format(LEAST)}` : p.format(given)),
     exact: (given) => (given !== 0 && Math.abs(given) < SMALL ? small : exact).format(given),
     tick: (given, unit) => (unit === 'ratio' ? percents : ticks).format(given),
     change: (given, unit) => (given === null ? NO_VALUE : `${difference(given, unit)}${unit === 'ratio' ? ' pt' : ''}`),

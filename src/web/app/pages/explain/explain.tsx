@@ -89,8 +89,8 @@ function Findings({ title, hint, findings, children }: FindingsProps): JSX.Eleme
 
 function Verdict({ explanation, measure: { unit, title } }: ContentsProps): JSX.Element {
   const { format } = useScope();
-  const { summary, total, from, to, beforeFrom, beforeTo } = explanation;
-  const { change, lower, upper } = total;
+  const { summary, from, to, beforeFrom, beforeTo } = explanation;
+  const { change, lower, upper } = explanation.total;
   return (
     <section class="card" aria-label={`Change of ${title}`}>
       <p class="headline" dir="auto">
