@@ -21,7 +21,7 @@ export function summaryOf(
   const values = valuesOf(metric, total);
   if (!isSignificant) {
     const head = `No significant change: ${label} was ${values[0]} and is ${values[1]} (${n}, ${p}).`;
-    if (first === null) return `${head} The differences of engines, topics and prompts are within noise.`;
+    if (first === null) return `${head} The differences of engines, topics and prompts are within chance.`;
     return `${head} But parts of it changed. ${first}`;
   }
   const change = test.change ?? 0;

@@ -22,13 +22,14 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
   const ranked = members.toSorted((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
   const shown = ranked.slice(0, SHOWN_MAX);
   const greatest = Math.max(...shown.map(({ effect }) => Math.abs(effect)), Number.MIN_VALUE);
-  const rest = ranked.length - shown.length;
   const isFine = measure.unit === 'ratio' && greatest < FINE_BELOW;
   return (
     <section class="card" aria-label={`By ${dimension}`}>
       <header class="panel-head">
         <h2>By {dimension}</h2>
-        <p>effects add up to the change; pale bars are within chance</p>
+        <p>
+          {measure.unit === 'ratio' ? 'effects in points' : 'effects'} add up to the change; pale bars are within chance
+        </p>
       </header>
       <ul class="rows effects">
         {shown.map((member) => (
@@ -43,7 +44,7 @@ export function Effects({ dimension: { dimension, members }, measure }: EffectsP
           </li>
         ))}
       </ul>
-      {rest > 0 && <p class="quiet">{rest} more have smaller effects.</p>}
+      {ranked.length > SHOWN_MAX && <p class="quiet">{ranked.length - SHOWN_MAX} more have smaller effects.</p>}
     </section>
   );
 }
