@@ -1,7 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import { readQuery } from '../contract/query-parameters.ts';
 import { type CalibratedPoint, toPoint } from '../metrics/calibration/calibrated-points.ts';
-import { isEqual } from '../metrics/calibration/candidates.ts';
 import { conventionNames } from '../metrics/calibration/descriptions.ts';
 import { readStoredFindings } from '../metrics/calibration/findings.ts';
 import type { Query } from '../warehouse/database.ts';
@@ -108,7 +108,7 @@ async function readPoints({ conventions }: ServedReplica, query: Query): Promise
   return conventionNames.flatMap((name) => {
     const finding = stored.get(name);
     if (finding === undefined) return [];
-    const isConfigured = !isEqual(conventions[name], finding.value);
+    const isConfigured = !isDeepStrictEqual(conventions[name], finding.value);
     const { about, text, state, compared, agreed } = toPoint(name, conventions, finding, isConfigured);
     return [{ name, about, text, state, compared, agreed }];
   });

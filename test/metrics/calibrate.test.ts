@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Choices } from '../../schemas/fixtures/choices.ts';
 import { type Conventions, defaultConventions, LIST_ORDERS } from '../../src/metrics/calibration/conventions.ts';
-import { membersOf } from '../../src/metrics/calibration/points/point.ts';
 import { calibrationPoints } from '../../src/metrics/calibration/points/points.ts';
 import { openWorkspace } from '../support/workspace.ts';
 import { WORLDS } from '../support/worlds.ts';
@@ -23,7 +22,7 @@ const differing = {
 } as const satisfies Partial<Choices>;
 
 // Reports without further questions leave some points open.
-const points = calibrationPoints.flatMap((point) => [...membersOf(point).keys()]);
+const points = calibrationPoints.flatMap(({ names }) => names);
 const decided = ['visibility', 'shareOfVoice', 'avgPosition', 'labels', 'visibilityChange', 'domainShare'];
 const open = [...points, ...Object.values(LIST_ORDERS)].filter((name) => !decided.includes(name));
 const undetermined = new RegExp(`^(${open.join('|')})$`);

@@ -5,12 +5,13 @@ import { pointChoices } from '../../src/metrics/calibration/choices.ts';
 import { compareFacts } from '../../src/metrics/calibration/compare-facts.ts';
 import { type Conventions, defaultConventions } from '../../src/metrics/calibration/conventions.ts';
 import { fitPoints, type PointEvidence } from '../../src/metrics/calibration/fit-points.ts';
-import type {
-  CalibrationPoint,
-  Compute,
-  Facts,
-  KnownAnswer,
-  ReportQuestion,
+import {
+  type CalibrationPoint,
+  type Compute,
+  type Facts,
+  type KnownAnswer,
+  pointOf,
+  type ReportQuestion,
 } from '../../src/metrics/calibration/points/point.ts';
 
 // The reports of this test are numbers by subject. The subject `name/3` depends on the point `name` alone, `name+other/3` on two points,
@@ -53,14 +54,13 @@ function counting(): Counted {
   return counted;
 }
 
-function pointOf(name: Name): CalibrationPoint {
+function pointFor(name: Name): CalibrationPoint {
   const facts = ({ body }: { readonly body: unknown }, question: ReportQuestion): Facts => {
     const own = subjectsOf(question).filter((subject) => subject.includes(name) || subject.startsWith('any'));
     const numbers = (body ?? {}) as Record<string, number>;
     return { kind: 'values', values: new Map(own.map((subject) => [subject, numbers[subject]])) };
   };
-  const about = `the value of ${name}`;
-  return { name, about, resources: ['metrics'], candidates: pointChoices[name], facts };
+  return pointOf([name], ['metrics'], facts);
 }
 
 function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<KnownAnswer> = {}): KnownAnswer {
@@ -70,8 +70,7 @@ function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<Kn
     ...question,
     status: 200,
     body,
-    isReport: false,
-    isSettled: changes.isReport !== true,
+    isSettled: true,
     askedAt: 0,
     isFresh: true,
     ...changes,
@@ -79,7 +78,7 @@ function answerOf(subjects: readonly string[], truth: Truth, changes: Partial<Kn
 }
 
 function evidenceOf(answers: readonly KnownAnswer[], compute: Compute, used: readonly Name[] = names): PointEvidence {
-  return { points: used.map(pointOf), answers, conventions: defaultConventions, compute, labels: [] };
+  return { points: used.map(pointFor), answers, conventions: defaultConventions, compute, labels: [] };
 }
 
 const defaults: Truth = {
@@ -103,10 +102,10 @@ describe('fitting points to whole responses', () => {
   test('finds every value that a fact shows, and no other', async () => {
     const shown = fc.subarray([...names], { minLength: 0 });
     await fc.assert(
-      fc.asyncProperty(truths, shown, fc.boolean(), async (truth, wanted, isReport) => {
+      fc.asyncProperty(truths, shown, fc.boolean(), async (truth, wanted, isSettled) => {
         const subjects = ['any/1', ...wanted.map((name) => `${name}/${DISTINCT}`)];
         const { compute } = counting();
-        const findings = await fitPoints(evidenceOf([answerOf(subjects, truth, { isReport })], compute));
+        const findings = await fitPoints(evidenceOf([answerOf(subjects, truth, { isSettled })], compute));
         for (const name of names) {
           const isShown = wanted.includes(name);
           expect({ name, ...findings[name] }).toMatchObject({
@@ -177,7 +176,7 @@ describe('fitting points to whole responses', () => {
     });
 
     test('leaves a point undetermined if it is in a report, and contradicts it in one of complete days', async () => {
-      const report = wrong([shown, other], { isReport: true });
+      const report = wrong([shown, other], { isSettled: false });
       expect(await find(report)).toMatchObject({ source: 'default', value: 'first', contradicted: false });
       expect(await find(report, wrong([shown, other]))).toMatchObject({ source: 'default', contradicted: true });
     });
@@ -210,7 +209,7 @@ describe('fitting points to whole responses', () => {
   test('keeps a determined value although a report that is not settled has another fact', async () => {
     const { compute } = counting();
     const known = await fitPoints(evidenceOf([answerOf([`urlTitle/${DISTINCT}`], defaults)], compute, ['urlTitle']));
-    const report = answerOf([`urlTitle/${DISTINCT}`], defaults, { isReport: true });
+    const report = answerOf([`urlTitle/${DISTINCT}`], defaults, { isSettled: false });
     const answers = [{ ...report, body: { [`urlTitle/${DISTINCT}`]: 90 } }];
     const evidence = { ...evidenceOf(answers, compute, ['urlTitle']), known: new Map(Object.entries(known)) };
     expect(await fitPoints(evidence)).toEqual(known);

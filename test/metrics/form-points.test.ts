@@ -105,7 +105,7 @@ test('every number gets the form with which upstream writes it', async () => {
       const truth = { ...defaultConventions, ...given };
       const answers = ['metrics_groups', 'cited_domains'].map((resource) => {
         const question = { resource, brandId: 'brand', query: {} };
-        const known = { isReport: true, isSettled: true, askedAt: 0, isFresh: true };
+        const known = { isSettled: true, askedAt: 0, isFresh: true };
         return { ...question, ...known, ...reportOf(resource, rows, truth) };
       });
       const found = await fitPoints({

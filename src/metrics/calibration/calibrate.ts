@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import { observedOrder } from '../../contract/list-order.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readShapes, type Shapes } from '../../warehouse/ledger/shapes.ts';
-import { type Finding, isEqual, LISTED_MAX, wilsonLow } from './candidates.ts';
+import { type Finding, LISTED_MAX, wilsonLow } from './candidates.ts';
 import { withCommonForms } from './common-forms.ts';
 import { defaultConventions, LIST_ORDERS } from './conventions.ts';
 import { type Findings, hasFindings, writeFindings } from './findings.ts';
@@ -51,7 +52,7 @@ function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Findi
   const prior = defaultConventions[LIST_ORDERS[resource]];
   const { shown: left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
   const contradicted = pairs > 0 && left.length === 0;
-  const value = left.find((order) => isEqual(order, prior)) ?? left[0] ?? prior;
+  const value = left.find((order) => isDeepStrictEqual(order, prior)) ?? left[0] ?? prior;
   const isLearned = left.length === 1;
   const note = contradicted
     ? 'no known order fits the newest page'

@@ -52,21 +52,3 @@ export function spread<T>(rows: readonly T[], most: number): readonly T[] {
   const step = rows.length / most;
   return Array.from({ length: most }, (_, index) => rows[Math.floor(index * step)] as T);
 }
-
-/** Whether two values are equal as JSON, ignoring the order of fields. */
-export function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  const areObjects = typeof a === 'object' && a !== null && typeof b === 'object' && b !== null;
-  return areObjects && canonical(a) === canonical(b);
-}
-
-/** Returns a value as JSON with sorted fields. */
-export function canonical(value: unknown): string {
-  return (
-    JSON.stringify(value, (_, inner: unknown) =>
-      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : inner,
-    ) ?? 'undefined'
-  );
-}

@@ -1,4 +1,5 @@
-import { type Finding, isEqual, ROWS_LEAST } from './candidates.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Finding, ROWS_LEAST } from './candidates.ts';
 import { type Rounding, roundingModes, type ShareForm } from './conventions.ts';
 import type { PointFindings } from './fit-points.ts';
 
@@ -25,8 +26,8 @@ function followingForms(findings: PointFindings): Record<string, Finding<unknown
       if (finding.source === 'learned' || finding.contradicted) return [];
       // Rows that rule out the form are evidence, although they do not decide.
       const value = { ...(finding.value as ShareForm), whole, decimals, mode };
-      const isPossible = finding.left.some((left) => isEqual(left, value));
-      if ((finding.compared >= ROWS_LEAST && !isPossible) || isEqual(value, finding.value)) return [];
+      const isPossible = finding.left.some((left) => isDeepStrictEqual(left, value));
+      if ((finding.compared >= ROWS_LEAST && !isPossible) || isDeepStrictEqual(value, finding.value)) return [];
       return [[name, { ...finding, value, note: `${finding.note}; uses the form of ${leader.name}` }]];
     }),
   );
@@ -40,7 +41,7 @@ function withCommonMode(findings: PointFindings): PointFindings {
       if (finding === undefined || finding.source !== 'learned') return [];
       const value = finding.value as Rounding;
       const variant = { ...value, mode };
-      const isAlike = value.decimals !== null && finding.left.some((other) => isEqual(other, variant));
+      const isAlike = value.decimals !== null && finding.left.some((other) => isDeepStrictEqual(other, variant));
       return isAlike ? [[name, { ...finding, value: variant }]] : [];
     });
   const all = roundingModes.map(variantsOf);

@@ -1,4 +1,5 @@
-import { isEqual, isSame } from './candidates.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isSame } from './candidates.ts';
 import { asNumber } from './points/facts.ts';
 import type { Facts } from './points/point.ts';
 
@@ -34,11 +35,8 @@ export function compareFacts(theirs: Facts, ours: readonly Facts[], isPartial = 
 
 // Only members that all sides have are compared, by their neighbours: moving one row changes few facts.
 function orderAgreements(theirs: readonly string[], ours: readonly (readonly string[])[]): Agreement[] {
-  const common = theirs.filter((member) => ours.every((side) => side.includes(member)));
-  const kept = new Set(common);
-  const places = ours.map(
-    (side) => new Map(side.filter((member) => kept.has(member)).map((member, index) => [member, index])),
-  );
+  const places = ours.map((side) => new Map(side.map((member, index) => [member, index])));
+  const common = theirs.filter((member) => places.every((side) => side.has(member)));
   return common.slice(1).map((member, index) => {
     const before = common[index] as string;
     return places.map((side) => (side.get(before) ?? 0) < (side.get(member) ?? 0));
@@ -49,7 +47,7 @@ function isAlike(a: unknown, b: unknown): boolean {
   const left = asNumber(a ?? null);
   const right = asNumber(b ?? null);
   if (typeof left === 'number' && typeof right === 'number') return isSame(left, right);
-  return isEqual(left, right);
+  return isDeepStrictEqual(left, right);
 }
 
 /** Number of facts. */

@@ -1,4 +1,5 @@
-import { type Catalogue, brandListOf, type Resource } from '../../contract/catalogue.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Catalogue, Resource } from '../../contract/catalogue.ts';
 import {
   checkKnown,
   type KnownValues,
@@ -6,17 +7,15 @@ import {
   type Query as CheckedQuery,
   readQuery,
 } from '../../contract/query-parameters.ts';
-import { columnAt, ownKeyOf } from '../../warehouse/conditions.ts';
+import { readBrandList } from '../../warehouse/brand-list.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type DaysOf, readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
-import { quoted, utc } from '../../warehouse/schema.ts';
 import { readValueLists } from '../../warehouse/value-lists.ts';
 import { mayRepeatMentions } from '../numbers/aggregate.ts';
 import { keepsFormer, readReportedBrand } from '../numbers/brand.ts';
 import type { ReportedBrand, ReportRequest } from '../numbers/report-request.ts';
 import { computeReport } from '../numbers/reports.ts';
-import { canonical } from './candidates.ts';
 import type { Conventions } from './conventions.ts';
 import { rowsOf } from './points/facts.ts';
 import type { Compared, Compute, ReportQuestion } from './points/point.ts';
@@ -71,8 +70,11 @@ export function createCompute(query: Query, catalogue: Catalogue, shapes: Shapes
   };
   const readBrand = (brandId: string, conventions: Conventions): Promise<ReportedBrand> => {
     const key = `${brandId} ${keepsFormer(conventions)}`;
-    const read = async () =>
-      readReportedBrand(once, catalogue, brandId, await readSince(once, catalogue, brandId), conventions);
+    const read = async () => {
+      const listed = await readBrandList(once, catalogue, { deleted: true });
+      const since = listed.find(({ id }) => id === brandId)?.since ?? null;
+      return readReportedBrand(once, catalogue, brandId, since, conventions);
+    };
     const found = brands.get(key) ?? read();
     brands.set(key, found);
     return found;
@@ -123,15 +125,6 @@ type Memoize = <T>(
 // Returns the function that computes a result once for all conventions that differ only in values that it does not read.
 function createMemo(): Memoize {
   let rowCount = 0;
-  // Candidates share most of their values, so equal objects are usually the same.
-  const texts = new WeakMap<object, string>();
-  const textOf = (value: object): string => {
-    const text = texts.get(value) ?? canonical(value);
-    texts.set(value, text);
-    return text;
-  };
-  const isSameValue = (a: unknown, b: unknown): boolean =>
-    a === b || (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null && textOf(a) === textOf(b));
   return async <T>(
     kept: Memoized<T>[],
     conventions: Conventions,
@@ -139,7 +132,7 @@ function createMemo(): Memoize {
     rowsIn: (value: T) => number,
   ): Promise<T> => {
     const isAlike = ({ reads }: Memoized<T>): boolean => {
-      for (const [name, value] of reads) if (!isSameValue(value, conventions[name])) return false;
+      for (const [name, value] of reads) if (!isDeepStrictEqual(value, conventions[name])) return false;
       return true;
     };
     const found = kept.find(isAlike);
@@ -161,17 +154,4 @@ function watchReads(conventions: Conventions, reads: Map<keyof Conventions, unkn
       return value;
     },
   });
-}
-
-// The first day with data of a brand, as in its list.
-async function readSince(query: Query, catalogue: Catalogue, brandId: string): Promise<string | null> {
-  const provider = brandListOf(catalogue);
-  const [table] = provider.derived;
-  const column = table === undefined ? null : columnAt(table, provider.provides?.since ?? '');
-  if (table === undefined || column === null) return null;
-  const [row] = await query(
-    `SELECT strftime(${utc(quoted(column.name))}, '%Y-%m-%d') FROM ${quoted(table.name)} WHERE ${quoted(ownKeyOf(table))} = CAST($1 AS UUID)`,
-    [brandId],
-  );
-  return (row?.[0] ?? null) as string | null;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ValueOf } from '../../contract/operation/json-parts.ts';
-import { type ChoiceName, type Choices, pointChoices } from './choices.ts';
+import { pointChoices } from './choices.ts';
 import { keysOf, orderCandidates, type OrderName } from './order-candidates.ts';
 
 /** Maximum decimal places; a double has about 15 significant digits. */
@@ -37,9 +37,28 @@ const listOrder = z
   .min(1)
   .describe('a list of fields of the items, each with or without a leading -, or as lower(field)');
 
-const choiceSchemas = Object.fromEntries(
-  Object.entries(pointChoices).map(([name, values]) => [name, z.enum(values)]),
-) as unknown as { readonly [Name in ChoiceName]: z.ZodType<Choices[Name]> };
+/** The values of other conventions that have a few, the default first. */
+const literals = {
+  // `placed`: the mean over mentions with a position. `mentions`: the mean over all mentions; a missing position is 0.
+  positionOver: ['placed', 'mentions'],
+  // The share when the whole is 0, the mean without mentions, and the change when the earlier range has no responses.
+  emptyShare: [0, null],
+  emptyMean: [null, 0],
+  emptyChange: [null, 0, 'visibility'],
+  // Without mentions or sessions; `share` for the value of `emptyShare`, `mean` for that of `emptyMean`.
+  emptyVoice: ['share', 0, null],
+  emptySite: ['share', 0, null],
+  emptySentiment: ['mean', null, 0],
+  // Rows without responses. `zero`: all days and engines have a row of zeros. `engines`: all engines of days with responses have one.
+  emptyDays: ['absent', 'zero', 'engines'],
+} as const;
+
+const listed = { ...literals, ...pointChoices };
+type Listed = { readonly [Name in keyof typeof listed]: (typeof listed)[Name][number] };
+
+const listedSchemas = Object.fromEntries(
+  Object.entries(listed).map(([name, values]) => [name, z.literal(values)]),
+) as unknown as { readonly [Name in keyof Listed]: z.ZodType<Listed[Name]> };
 
 const orderSchemas = Object.fromEntries(
   (Object.keys(orderCandidates) as OrderName[]).map((name) => {
@@ -49,31 +68,19 @@ const orderSchemas = Object.fromEntries(
   }),
 ) as unknown as { readonly [Name in OrderName]: z.ZodType<string[]> };
 
-/** The schema of each convention. A list of values is also that of the candidates of its point, the default first. */
+/** The schema of each convention. */
 export const conventionSchemas = {
   visibility: shareForm,
   shareOfVoice: shareForm,
   // `as`: the difference of two shares, or that difference divided by the earlier share. `of`: whether the two shares are rounded before.
   visibilityChange: shareForm.extend({ as: z.enum(['difference', 'relative']), of: z.enum(['exact', 'rounded']) }),
   avgPosition: rounding,
-  // `placed`: the mean over mentions with a position. `mentions`: the mean over all mentions; a missing position is 0.
-  positionOver: z.enum(['placed', 'mentions']),
   sentiment: rounding,
   // The worth of each label in the mean sentiment. Mentions without a label have the empty label; labels that are not listed are excluded.
   labels: z.record(z.string(), z.number()),
   // `citing`: a share of the responses that cite anything.
   domainShare: shareForm.extend({ of: z.enum(['citations', 'responses', 'citing']) }),
   shareOfSite: shareForm,
-  // The share when the whole is 0, the mean without mentions, and the change when the earlier range has no responses.
-  emptyShare: z.literal([0, null]),
-  emptyMean: z.literal([null, 0]),
-  emptyChange: z.literal([null, 0, 'visibility']),
-  // Without mentions or sessions; `share` for the value of `emptyShare`, `mean` for that of `emptyMean`.
-  emptyVoice: z.literal(['share', 0, null]),
-  emptySite: z.literal(['share', 0, null]),
-  emptySentiment: z.literal(['mean', null, 0]),
-  // Rows without responses. `zero`: all days and engines have a row of zeros. `engines`: all engines of days with responses have one.
-  emptyDays: z.enum(['absent', 'zero', 'engines']),
   // The `engine` of daily rows that combine all engines, and the `entityType` of competitors.
   combinedEngine: z.string().nullable(),
   competitorType: z.string(),
@@ -88,7 +95,7 @@ export const conventionSchemas = {
   responseOrder: listOrder,
   alertOrder: listOrder,
   threadOrder: listOrder,
-  ...choiceSchemas,
+  ...listedSchemas,
   ...orderSchemas,
 };
 
@@ -115,27 +122,19 @@ const percent = { ...oneDecimal, whole: 100 } as const;
 
 /** Conventions used until calibration finds others. */
 export const defaultConventions: Conventions = {
+  ...firstOf<Listed>(listed),
+  ...firstOf<Readonly<Record<OrderName, string[]>>>(orderCandidates),
   visibility: percent,
   shareOfVoice: percent,
   visibilityChange: { ...percent, as: 'difference', of: 'exact' },
   avgPosition: oneDecimal,
-  positionOver: 'placed',
   sentiment: oneDecimal,
   labels: { positive: 100, neutral: 50, negative: 0 },
   domainShare: { ...percent, of: 'citations' },
   shareOfSite: percent,
-  emptyShare: 0,
-  emptyVoice: 'share',
-  emptySite: 'share',
-  emptyMean: null,
-  emptySentiment: 'mean',
-  emptyChange: null,
-  emptyDays: 'absent',
   combinedEngine: null,
   competitorType: 'competitor',
   topCompetitors: 3,
-  ...firstOf<Choices>(pointChoices),
-  ...firstOf<Readonly<Record<OrderName, string[]>>>(orderCandidates),
   responseOrder: ['-createdAt', '-id'],
   alertOrder: ['-detectedAt', '-id'],
   threadOrder: ['-createdAt', '-id'],
@@ -153,6 +152,12 @@ export function listOrderOf(
 ): readonly string[] {
   const name = Object.hasOwn(LIST_ORDERS, resource) ? LIST_ORDERS[resource as keyof typeof LIST_ORDERS] : null;
   return name === null ? [] : conventions[name];
+}
+
+/** Returns the values of a convention that calibration compares, the default first; the default alone if upstream's responses show others. */
+export function candidatesOf<Name extends keyof Conventions>(name: Name): readonly Conventions[Name][] {
+  const values: Partial<Record<string, readonly unknown[]>> = { ...listed, ...orderCandidates };
+  return (values[name] ?? [defaultConventions[name]]) as readonly Conventions[Name][];
 }
 
 // Returns the first candidate of each convention.

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Query, Session } from '../../warehouse/database.ts';
 import { toTimestampText } from '../../warehouse/ledger/ledger.ts';
-import { type Finding, isEqual } from './candidates.ts';
+import { type Finding } from './candidates.ts';
 import { conventionSchemas, type Conventions, defaultConventions } from './conventions.ts';
 
 /** The finding of each convention. */
@@ -91,7 +92,8 @@ export async function writeFindings(session: Session, findings: Findings, now: n
   const rows = Object.entries(findings).map(([name, finding]) => {
     const { value, source, contradicted, compared, agreed, note, confidence, candidates } = finding;
     const before = stored.get(name);
-    const isSame = before?.source === source && before.contradicted === contradicted && isEqual(before.value, value);
+    const isSame =
+      before?.source === source && before.contradicted === contradicted && isDeepStrictEqual(before.value, value);
     return {
       ...{ name, source, contradicted, compared, agreed, note, confidence },
       value: JSON.stringify(value),

@@ -1,17 +1,18 @@
-import { AGREEING_LEAST, canonical, type Finding, isEqual, LISTED_MAX, spread, wilsonLow } from './candidates.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { toCanonicalJson } from '../../base/json.ts';
+import { AGREEING_LEAST, type Finding, LISTED_MAX, spread, wilsonLow } from './candidates.ts';
 import { type Agreement, compareFacts, countFacts } from './compare-facts.ts';
 import type { Conventions } from './conventions.ts';
 import { describeConvention } from './descriptions.ts';
 import { distinct, roundedFacts, unrounded } from './forms.ts';
 import {
   type CalibrationPoint,
+  type Candidate,
   type Facts,
   isAbout,
   type KnownAnswer,
-  membersOf,
   type PointContext,
   usedCandidate,
-  valueIn,
   withCandidate,
 } from './points/point.ts';
 
@@ -20,7 +21,7 @@ const ANSWERS_MAX = 24;
 /** Rounds of fitting: the value of one point may depend on those of others. */
 const ROUNDS_MAX = 5;
 
-/** Findings by the name of the point. */
+/** Findings by the name of the convention. */
 export type PointFindings = Readonly<Record<string, Finding<unknown>>>;
 
 /** A finding of the previous calibration. */
@@ -34,7 +35,7 @@ export interface PointEvidence extends PointContext {
 }
 
 /**
- * Finds the value of each point: the candidate with which the stored data give the facts of upstream's responses. Points are fitted
+ * Finds the values of each point: the candidate with which the stored data give the facts of upstream's responses. Points are fitted
  * in rounds, each with the best candidates of the others so far. Candidates that an earlier calibration has ruled out stay ruled out, and
  * a determined value stays determined, until a response contradicts it.
  */
@@ -47,14 +48,14 @@ export async function fitPoints(evidence: PointEvidence): Promise<PointFindings>
     for (const point of evidence.points) {
       const fitted = await fitPoint(point, { ...evidence, conventions });
       Object.assign(findings, fitted.findings);
-      conventions = withCandidate(point, conventions, fitted.best);
+      conventions = withCandidate(conventions, fitted.best);
     }
-    if (isEqual(before, conventions)) break;
+    if (isDeepStrictEqual(before, conventions)) break;
   }
   return findings;
 }
 
-// Adds the value used so far and, unless it is determined, those that the responses suggest.
+// Adds the candidate used so far and, unless it is determined, those that the responses suggest.
 async function withFound(
   point: CalibrationPoint,
   context: PointContext,
@@ -63,21 +64,18 @@ async function withFound(
   if (point.candidatesIn === undefined) return point;
   const used = usedCandidate(point, context.conventions);
   const found = isDetermined ? [] : await point.candidatesIn(context);
-  return { ...point, candidates: distinct([...point.candidates, used, ...found]) as CalibrationPoint['candidates'] };
+  return { ...point, candidates: distinct([...point.candidates, used, ...found]) };
 }
 
 interface FittedPoint {
-  readonly finding: Finding<unknown>;
+  readonly findings: PointFindings;
   /** The candidate with which other points are fitted. */
-  readonly best: unknown;
+  readonly best: Candidate;
 }
 
-async function fitPoint(
-  declared: CalibrationPoint,
-  evidence: PointEvidence,
-): Promise<{ readonly findings: Record<string, Finding<unknown>>; readonly best: unknown }> {
-  const before = evidence.known ?? new Map();
-  const isKnown = [...membersOf(declared).keys()].every((name) => before.get(name)?.source === 'learned');
+async function fitPoint(declared: CalibrationPoint, evidence: PointEvidence): Promise<FittedPoint> {
+  const before: ReadonlyMap<string, KnownFinding> = evidence.known ?? new Map();
+  const isKnown = declared.names.every((name) => before.get(name)?.source === 'learned');
   const point = await withFound(declared, evidence, isKnown);
   const left = candidatesLeft(point, before);
   const narrowed = { ...point, candidates: left };
@@ -86,35 +84,30 @@ async function fitPoint(
   const isForeign =
     isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
   const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));
-  const known = { findings: knownFindings(point, evidence, left), best: left[0] };
+  const known = { findings: knownFindings(point, before, left), best: left[0] ?? {} };
   const hasEvidence = rows.some(({ rows: own }) => own.length > 0);
   if (!isContradicted && (isKnown || (!hasEvidence && left.length < point.candidates.length))) return known;
-  const fitted = fitAnswers(narrowed, rows, evidence.conventions);
-  if (!isContradicted || (!isKnown && left.length === point.candidates.length))
-    return { findings: findingsOf(point, fitted), best: fitted.best };
+  const fitted = chooseCandidate(narrowed, rows, evidence.conventions);
+  if (!isContradicted || (!isKnown && left.length === point.candidates.length)) return fitted;
   const every = isKnown ? await withFound(declared, evidence, false) : point;
-  const all = fitAnswers(every, await readAgreements(every, evidence), evidence.conventions);
-  const { source, contradicted, left: others } = all.finding;
+  const all = chooseCandidate(every, await readAgreements(every, evidence), evidence.conventions);
   // Responses that came after a report may explain the difference, so it takes evidence for another value.
-  const isUndecided = source !== 'learned' && !contradicted;
-  if (isUndecided && isKnown) return known;
-  const chosen = isUndecided && left.some((one) => others.includes(one)) ? fitted : all;
-  return { findings: findingsOf(every, chosen), best: chosen.best };
+  if (all.isDecided) return all;
+  if (isKnown) return known;
+  return left.some((one) => all.left.includes(one)) ? fitted : all;
 }
 
 // The candidates that the previous calibration has left; all of them if it had no evidence, or if no candidate explained it.
 function candidatesLeft(
-  point: CalibrationPoint,
+  { names, candidates }: CalibrationPoint,
   known: ReadonlyMap<string, KnownFinding>,
-): CalibrationPoint['candidates'] {
-  const names = [...membersOf(point).keys()];
-  const left = point.candidates.filter((candidate) =>
-    names.every((name) => {
-      const values = valuesLeft(known.get(name));
-      return values === null || values.some((value) => isEqual(value, valueIn(candidate, name)));
-    }),
+): readonly Candidate[] {
+  const left = candidates.filter((candidate) =>
+    names.every(
+      (name) => valuesLeft(known.get(name))?.some((value) => isDeepStrictEqual(value, candidate[name])) ?? true,
+    ),
   );
-  return left.length === 0 ? point.candidates : left;
+  return left.length === 0 ? candidates : left;
 }
 
 // The values that explain as many facts as the best; null if any value is possible.
@@ -127,38 +120,14 @@ function valuesLeft(finding: KnownFinding | undefined): readonly unknown[] | nul
 }
 
 function knownFindings(
-  point: CalibrationPoint,
-  { known }: PointEvidence,
-  left: readonly unknown[],
-): Record<string, Finding<unknown>> {
+  { names }: CalibrationPoint,
+  known: ReadonlyMap<string, KnownFinding>,
+  left: readonly Candidate[],
+): PointFindings {
   return Object.fromEntries(
-    [...membersOf(point).keys()].flatMap((name) => {
-      const finding = known?.get(name);
-      return finding === undefined ? [] : [[name, { ...finding, left: left.map((one) => valueIn(one, name)) }]];
-    }),
-  );
-}
-
-// Points that are decided together have a finding each: a value is determined if all candidates that are left have it.
-function findingsOf(point: CalibrationPoint, { finding, best }: FittedPoint): Record<string, Finding<unknown>> {
-  if (point.members === undefined) return { [point.name]: finding };
-  const { compared, agreed, contradicted, left } = finding;
-  const used = finding.source === 'learned' ? [best] : left;
-  return Object.fromEntries(
-    [...membersOf(point).keys()].map((name) => {
-      const values = distinct(used.map((candidate) => valueIn(candidate, name)));
-      const isLearned = values.length === 1 && agreed > 0 && !contradicted;
-      const value = valueIn(contradicted ? point.candidates[0] : best, name);
-      const note = isLearned
-        ? describeConvention(name, value)
-        : contradicted || compared === 0
-          ? finding.note
-          : `too little evidence: ${values.map((one) => describeConvention(name, one)).join(' or ')}`;
-      const candidates = values.map((one) => ({ value: one, agreed }));
-      const source = isLearned ? ('learned' as const) : ('default' as const);
-      const confidence = isLearned ? wilsonLow(agreed, agreed) : null;
-      const own = distinct(left.map((candidate) => valueIn(candidate, name)));
-      return [name, { value, source, compared, agreed, note, contradicted, confidence, candidates, left: own }];
+    names.flatMap((name) => {
+      const finding = known.get(name);
+      return finding === undefined ? [] : [[name, { ...finding, left: left.map((one) => one[name]) }]];
     }),
   );
 }
@@ -172,11 +141,23 @@ function isExplained(row: Agreement): boolean {
   return row.includes(true);
 }
 
+interface ChosenCandidate extends FittedPoint {
+  /** Whether one candidate is determined, or all are contradicted. */
+  readonly isDecided: boolean;
+  /** The candidates that explain most facts. */
+  readonly left: readonly Candidate[];
+}
+
 // Chooses the candidate that explains most facts; ties go to the first. It is learned if it explains at least 95 % of all facts and of the
 // separating ones, which some candidates explain and others do not, and if no other candidate explains as many. A fact that no candidate
-// explains is evidence against all of them, unless responses that came after a report may explain it.
-function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], conventions: Conventions): FittedPoint {
-  const { candidates, least = 1, settles = (candidate: unknown) => candidate } = point;
+// explains is evidence against all of them, unless responses that came after a report may explain it. A value that all candidates have that
+// explain as many is learned even if their other values differ.
+function chooseCandidate(
+  point: CalibrationPoint,
+  all: readonly AnswerRows[],
+  conventions: Conventions,
+): ChosenCandidate {
+  const { names, candidates, least = 1, settles = (own: Conventions) => usedCandidate(point, own) } = point;
   const rows = all.flatMap(({ rows: own }) => own);
   const explained = rows.filter(isExplained);
   const unexplained = rows.length - explained.length;
@@ -184,49 +165,61 @@ function fitAnswers(point: CalibrationPoint, all: readonly AnswerRows[], convent
   const counts = candidates.map((_, index) => explained.filter((row) => row[index] === true).length);
   const agreed = Math.max(...counts);
   const bestIndex = counts.indexOf(agreed);
-  const best = candidates[bestIndex];
+  const best = candidates[bestIndex] ?? {};
   const left = candidates.filter((_, index) => counts[index] === agreed);
   const separating = explained.filter((row) => point.isOpen === true || row.includes(false));
   const separatingAgreed = separating.filter((row) => row[bestIndex] === true).length;
   const fits = agreed >= AGREEING_LEAST * explained.length && separatingAgreed >= AGREEING_LEAST * separating.length;
-  const listed = candidates
-    .map((value, index) => ({ value: value as unknown, agreed: counts[index] ?? 0 }))
-    .toSorted((a, b) => b.agreed - a.agreed)
-    .slice(0, LISTED_MAX);
-  const common = { compared: settled.length, agreed, candidates: listed };
-  if ((!fits && explained.length >= least) || explained.length < AGREEING_LEAST * settled.length) {
-    const value = agreed > settled.length / 2 ? best : candidates[0];
-    const note = `no value explains ${settled.length - explained.length} of ${settled.length} facts; the best, ${describeCandidate(point, best)}, explains ${agreed}`;
-    const finding = {
-      ...common,
-      value,
-      source: 'default',
-      note,
-      contradicted: true,
-      confidence: null,
-      left: [],
-    } as const;
-    return { finding, best };
-  }
-  const isShown = fits && agreed >= least && separatingAgreed > 0;
-  const isAlone = left.every((one) => isEqual(settles(one as never, conventions), settles(best as never, conventions)));
+  const contradicted = (!fits && explained.length >= least) || explained.length < AGREEING_LEAST * settled.length;
+  const isShown = !contradicted && fits && agreed >= least && separatingAgreed > 0;
+  const part = (candidate: Candidate): unknown => settles(withCandidate(conventions, candidate));
+  const isAlone = left.every((one) => isDeepStrictEqual(part(one), part(best)));
   // A few of many numbers may differ for other reasons.
   const areFew = unexplained === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
-  const isLearned = isShown && isAlone && areFew;
-  const described = `${describeCandidate(point, best)}${areFew ? '' : `; no value explains ${unexplained} other ${unexplained === 1 ? 'fact' : 'facts'}`}`;
-  const note = isShown && isAlone ? described : tooLittle(explained.length, separatingAgreed);
-  return {
-    finding: {
-      ...common,
-      value: isShown ? best : candidates[0],
+  const isUsed = contradicted ? agreed > settled.length / 2 : isShown;
+  const findingOf = (name: keyof Conventions): Finding<unknown> => {
+    const values = distinct(left.map((candidate) => candidate[name]));
+    const isFound = isShown && (isAlone || values.length === 1);
+    const isLearned = isFound && areFew;
+    const described = describeConvention(name, best[name]);
+    const rest = areFew ? '' : `; no value explains ${unexplained} other ${unexplained === 1 ? 'fact' : 'facts'}`;
+    const failing = settled.length - explained.length;
+    const note = contradicted
+      ? `no value explains ${failing} of ${settled.length} facts; the best, ${described}, explains ${agreed}`
+      : isFound
+        ? `${described}${rest}`
+        : tooLittle(explained.length, separatingAgreed);
+    return {
+      value: isUsed ? best[name] : candidates[0]?.[name],
       source: isLearned ? 'learned' : 'default',
+      compared: settled.length,
+      agreed,
       note,
-      contradicted: false,
+      contradicted,
       confidence: isLearned ? wilsonLow(separatingAgreed, separating.length) : null,
-      left,
-    },
-    best,
+      candidates: bestOf(candidates, name, counts),
+      left: contradicted ? [] : values,
+    };
   };
+  return {
+    findings: Object.fromEntries(names.map((name) => [name, findingOf(name)])),
+    best,
+    isDecided: contradicted || (isShown && isAlone && areFew),
+    left: contradicted ? [] : left,
+  };
+}
+
+// The values of a convention, each with the most facts that a candidate with it explains.
+function bestOf(
+  candidates: readonly Candidate[],
+  name: keyof Conventions,
+  counts: readonly number[],
+): Finding<unknown>['candidates'] {
+  const ordered = candidates
+    .map((candidate, index) => ({ value: candidate[name], agreed: counts[index] ?? 0 }))
+    .toSorted((a, b) => b.agreed - a.agreed);
+  const first = new Map(ordered.toReversed().map((one) => [toCanonicalJson(one.value), one]));
+  return ordered.filter((one) => first.get(toCanonicalJson(one.value)) === one).slice(0, LISTED_MAX);
 }
 
 function tooLittle(facts: number, separating: number): string {
@@ -247,8 +240,8 @@ async function readAgreements(point: CalibrationPoint, { answers, conventions, c
     point.rounds === undefined ? about : about.toSorted((a, b) => countFacts(b.theirs) - countFacts(a.theirs));
   let left = point.candidates;
   for (const { answer, theirs } of ordered.slice(0, ANSWERS_MAX)) {
-    const factsOf = async (candidate: unknown): Promise<Facts> => {
-      const response = await compute(answer, answer.askedAt, withCandidate(point, conventions, candidate));
+    const factsOf = async (candidate: Candidate): Promise<Facts> => {
+      const response = await compute(answer, answer.askedAt, withCandidate(conventions, candidate));
       return point.facts(response, answer);
     };
     const { compared, ours } = await candidateFacts({ ...point, candidates: left }, theirs, factsOf);
@@ -265,8 +258,11 @@ async function readAgreements(point: CalibrationPoint, { answers, conventions, c
 const NUMBERS_MAX = 2_000;
 
 // Returns the facts of each candidate, and those of upstream to compare them with.
-async function candidateFacts(point: CalibrationPoint, theirs: Facts, factsOf: (candidate: unknown) => Promise<Facts>) {
-  const { rounds, candidates } = point;
+async function candidateFacts(
+  { rounds, candidates }: CalibrationPoint,
+  theirs: Facts,
+  factsOf: (candidate: Candidate) => Promise<Facts>,
+) {
   const ours: Facts[] = [];
   if (rounds === undefined || theirs.kind !== 'values') {
     for (const candidate of candidates) ours.push(await factsOf(candidate));
@@ -276,17 +272,10 @@ async function candidateFacts(point: CalibrationPoint, theirs: Facts, factsOf: (
   const exact = new Map<string, Facts>();
   for (const candidate of candidates) {
     const base = unrounded(candidate, rounds);
-    const key = canonical(base);
+    const key = toCanonicalJson(base);
     const facts = exact.get(key) ?? (await factsOf(base));
     exact.set(key, facts);
     ours.push(roundedFacts(facts, candidate, rounds, compared));
   }
   return { compared, ours };
-}
-
-// Describes a candidate, for notes.
-function describeCandidate({ name, members }: CalibrationPoint, candidate: unknown): string {
-  if (members === undefined) return describeConvention(name, candidate);
-  const values = Object.entries(candidate as Partial<Conventions>) as [keyof Conventions, unknown][];
-  return values.map(([member, value]) => `${member} ${describeConvention(member, value)}`).join(', ');
 }

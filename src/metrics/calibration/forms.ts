@@ -1,7 +1,8 @@
+import { toCanonicalJson } from '../../base/json.ts';
 import { round } from '../numbers/definitions.ts';
-import { canonical, isSame } from './candidates.ts';
+import { isSame } from './candidates.ts';
 import { type Conventions, type Rounding, roundingModes, type ShareForm } from './conventions.ts';
-import { type Facts, valueIn } from './points/point.ts';
+import type { Candidate, Facts } from './points/point.ts';
 
 /** A number with more decimal places than this counts as not rounded. */
 export const DECIMALS_MAX = 6;
@@ -35,15 +36,14 @@ export function shareFormsOf(numbers: readonly number[]): ShareForm[] {
 }
 
 /** Returns a candidate with unrounded numbers. */
-export function unrounded(candidate: unknown, rounds: keyof Conventions): unknown {
-  const exact = { ...(valueIn(candidate, rounds) as Rounding), ...UNROUNDED };
-  return Object.hasOwn(candidate as object, rounds) ? { ...(candidate as object), [rounds]: exact } : exact;
+export function unrounded(candidate: Candidate, rounds: keyof Conventions): Candidate {
+  return { ...candidate, [rounds]: { ...(candidate[rounds] as Rounding), ...UNROUNDED } };
 }
 
 /** Returns the facts of a candidate, computed from unrounded ones, for the subjects that upstream has. */
-export function roundedFacts(exact: Facts, candidate: unknown, rounds: keyof Conventions, theirs: Facts): Facts {
+export function roundedFacts(exact: Facts, candidate: Candidate, rounds: keyof Conventions, theirs: Facts): Facts {
   if (exact.kind !== 'values' || theirs.kind !== 'values') return exact;
-  const rounding = valueIn(candidate, rounds) as Rounding;
+  const rounding = candidate[rounds] as Rounding;
   const values = new Map<string, unknown>();
   for (const subject of theirs.values.keys()) {
     const value = exact.values.get(subject);
@@ -52,11 +52,11 @@ export function roundedFacts(exact: Facts, candidate: unknown, rounds: keyof Con
   return { kind: 'values', values };
 }
 
-/** Returns candidates without repeated ones. */
+/** Returns values without repeated ones. */
 export function distinct<T>(candidates: readonly T[]): T[] {
   const kept = new Map<string, T>();
   for (const candidate of candidates) {
-    const key = canonical(candidate);
+    const key = toCanonicalJson(candidate);
     if (!kept.has(key)) kept.set(key, candidate);
   }
   return [...kept.values()];

@@ -1,9 +1,9 @@
+import { toCanonicalJson } from '../../base/json.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Query } from '../../warehouse/database.ts';
 import { type KeptAnswer, readAnswers, readPassStart } from '../../warehouse/ledger/answers.ts';
 import { readDaysOf } from '../../warehouse/ledger/echoed-days.ts';
 import type { Shapes } from '../../warehouse/ledger/shapes.ts';
-import { canonical } from './candidates.ts';
 import { createCompute } from './compute-response.ts';
 import { readConventions, readStoredFindings } from './findings.ts';
 import type { PointEvidence } from './fit-points.ts';
@@ -46,22 +46,14 @@ async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
   const resources = [...new Set(calibrationPoints.flatMap((point) => point.resources))];
   const stored = longestReports(await readAnswers(query, resources));
   const daysOf = await readDaysOf(query);
-  const answers = stored.flatMap(({ body, brandId, purpose, ...answer }): KnownAnswer[] => {
+  const answers = stored.toSorted((a, b) => Number(a.purpose === 'report') - Number(b.purpose === 'report'));
+  return answers.flatMap(({ body, brandId, purpose, ...answer }): KnownAnswer[] => {
     if (brandId === null) return [];
     const { query: asked, askedAt } = answer;
     const isSettled =
       purpose === 'probe' || (asked['to'] !== undefined && asked['to'] < daysOf(answer.resource, brandId)(askedAt));
-    return [
-      {
-        ...answer,
-        brandId,
-        isReport: purpose === 'report',
-        isSettled,
-        body: parse(body),
-      },
-    ];
+    return [{ ...answer, brandId, isSettled, body: body === null ? null : JSON.parse(body) }];
   });
-  return answers.toSorted((a, b) => Number(a.isReport) - Number(b.isReport));
 }
 
 // Upstream computes the reports of all brands alike, so the longest of those that differ in brand and range only is enough.
@@ -70,17 +62,9 @@ function longestReports(answers: readonly KeptAnswer[]): KeptAnswer[] {
   const reports = answers.filter(({ purpose }) => purpose === 'report');
   for (const report of reports) {
     const { from: _, to: __, ...others } = report.query;
-    const kind = canonical([report.resource, others]);
+    const kind = toCanonicalJson([report.resource, others]);
     if ((report.body?.length ?? 0) > (longest.get(kind)?.body?.length ?? 0)) longest.set(kind, report);
   }
   const kept = new Set(longest.values());
   return answers.filter((answer) => answer.purpose !== 'report' || kept.has(answer));
-}
-
-function parse(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? 'null');
-  } catch {
-    return null;
-  }
 }

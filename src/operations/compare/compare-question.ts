@@ -143,7 +143,7 @@ async function compareReplies(
   const answer = { resource: name, brandId, query, status, askedAt };
   const kept = { ...answer, purpose: 'compare', body: theirs.body } as const;
   await database.transaction((session) => keepAnswer(session, runId, kept));
-  return { question: differing, answer: { ...answer, body, isReport: false, isSettled: true, isFresh: true } };
+  return { question: differing, answer: { ...answer, body, isSettled: true, isFresh: true } };
 }
 
 /** Our own response. */

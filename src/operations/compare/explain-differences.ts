@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue } from '../../contract/catalogue.ts';
-import { isEqual } from '../../metrics/calibration/candidates.ts';
 import { createCompute } from '../../metrics/calibration/compute-response.ts';
 import { type Conventions, defaultConventions } from '../../metrics/calibration/conventions.ts';
 import { describeConvention } from '../../metrics/calibration/descriptions.ts';
@@ -29,7 +29,7 @@ export async function explainDifferences(
   const labels = Object.keys({ ...defaultConventions.labels, ...conventions.labels });
   const found = await fitPoints({ points, answers, conventions, compute, labels });
   const changed = Object.entries(found).flatMap(([name, { value }]) =>
-    isEqual(value, conventions[name as keyof Conventions]) ? [] : [[name, value] as const],
+    isDeepStrictEqual(value, conventions[name as keyof Conventions]) ? [] : [[name, value] as const],
   );
   const explanations = new Map<KnownAnswer, string>();
   for (const answer of answers) {

@@ -1,33 +1,36 @@
 import { isRecord } from '../../../base/json.ts';
 import { toNumber } from '../../../contract/value-forms.ts';
-import type { Compared, Facts, ReportQuestion } from './point.ts';
+import type { Compared, Facts, ReadFacts, ReportQuestion } from './point.ts';
 
-/** Resources with numbers of responses; those with share of voice. */
-export const NUMBERED = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups'];
-export const WITH_VOICE = ['metrics', 'metrics_daily', 'metrics_groups'];
+type Row = Readonly<Record<string, unknown>>;
 
 /** Fields that identify the rows of reports. */
-export const ENTITY = ['entityType', 'competitorId'] as const;
-export const DAY_ROW = ['date', 'engine', 'competitorId'] as const;
-export const PROMPT = ['promptId'] as const;
-export const GROUP = ['groupId'] as const;
-
 const KEYS: Readonly<Record<string, readonly string[]>> = {
-  metrics: ENTITY,
-  metrics_daily: DAY_ROW,
-  metrics_prompts: PROMPT,
-  metrics_groups: GROUP,
+  metrics: ['competitorId'],
+  metrics_daily: ['date', 'engine', 'competitorId'],
+  metrics_prompts: ['promptId'],
+  metrics_groups: ['groupId'],
   cited_domains: ['domain'],
+  cited_urls: ['url'],
+  traffic: ['date', 'source'],
 };
 
+/** Counts of the rows. Numbers of other counts cannot be compared. */
+const COUNTS = ['responses', 'mentions', 'citations', 'aiSessions', 'siteSessions'];
+
 /** Returns the rows of a report; none if the body has no list `data`. */
-export function rowsOf({ body }: Compared): Record<string, unknown>[] {
+export function rowsOf({ body }: Pick<Compared, 'body'>): Record<string, unknown>[] {
   const rows = isRecord(body) ? body['data'] : null;
   return Array.isArray(rows) ? rows.filter(isRecord) : [];
 }
 
+/** Whether a question is about daily rows that combine all engines. */
+export function isCombined({ query }: ReportQuestion): boolean {
+  return query['breakdown'] === 'none';
+}
+
 /** Returns the identity of a row: its fields, ids in lower case. */
-export function identityOf(row: Record<string, unknown>, fields: readonly string[]): string {
+export function identityOf(row: Row, fields: readonly string[]): string {
   return fields.map((field) => textOf(row[field])).join(' ');
 }
 
@@ -35,47 +38,75 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.toLowerCase() : String(value ?? null);
 }
 
-/** Returns a field's values by row. */
-export function valuesOf(response: Compared, key: readonly string[], field: string): Facts {
-  return { kind: 'values', values: new Map(rowsOf(response).map((row) => [identityOf(row, key), row[field] ?? null])) };
+// The name of the combined engine is a convention of its own.
+function keyOf(question: ReportQuestion): readonly string[] {
+  const key = KEYS[question.resource] ?? [];
+  return isCombined(question) ? key.filter((field) => field !== 'engine') : key;
 }
 
-/** Returns a field's values by row of one of the reports about responses. */
-export function fieldValues(response: Compared, { resource }: ReportQuestion, field: string): Facts {
-  return valuesOf(response, KEYS[resource] ?? [], field);
+// The rows with numbers: the totals of visits, and the number of responses that `metrics` has beside its rows.
+function numberedRows(response: Compared, { resource }: ReportQuestion): readonly Row[] {
+  const body = isRecord(response.body) ? response.body : {};
+  if (resource === 'traffic') return isRecord(body['totals']) ? [body['totals']] : [];
+  const rows = rowsOf(response);
+  return resource === 'metrics' ? rows.map((row) => ({ ...row, responses: body['responses'] })) : rows;
 }
 
-const COUNTS = ['responses', 'mentions', 'citations'];
+/** Reads the rows that a report has, each with the values of some fields. */
+export function members(...fields: readonly string[]): ReadFacts {
+  return (response, question) => {
+    const key = [...keyOf(question), ...fields];
+    return { kind: 'set', members: new Set(rowsOf(response).map((row) => identityOf(row, key))) };
+  };
+}
 
-/** Returns a field's numbers by row and its counts, because numbers of other counts cannot be compared. Leaves out rows without a number. */
-export function numbersOf(response: Compared, { resource }: ReportQuestion, field: string): Facts {
-  const beside = isRecord(response.body) ? String(response.body['responses']) : '';
-  const values = new Map<string, number>();
-  for (const row of rowsOf(response)) {
-    const value = asNumber(row[field]);
-    if (typeof value !== 'number') continue;
-    values.set(`${identityOf(row, [...(KEYS[resource] ?? []), ...COUNTS])} ${beside}`, value);
-  }
-  return { kind: 'values', values };
+/** Reads the order of the rows. */
+export function order(response: Compared, question: ReportQuestion): Facts {
+  const key = keyOf(question);
+  return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
+}
+
+/** Reads the values of some fields by row. */
+export function values(...fields: readonly string[]): ReadFacts {
+  return (response, question) => {
+    const key = keyOf(question);
+    const found = numberedRows(response, question).flatMap((row) => {
+      const identity = identityOf(row, key);
+      return fields.map((field): [string, unknown] => [`${field} ${identity}`, row[field] ?? null]);
+    });
+    return { kind: 'values', values: new Map(found) };
+  };
+}
+
+/** Reads the numbers of a field by row and its counts. Leaves out rows without a number. */
+export function numbers(field: string): ReadFacts {
+  return (response, question) => {
+    const key = [...keyOf(question), ...COUNTS];
+    const found = numberedRows(response, question).flatMap((row): [string, number][] => {
+      const value = asNumber(row[field]);
+      return typeof value === 'number' ? [[identityOf(row, key), value]] : [];
+    });
+    return { kind: 'values', values: new Map(found) };
+  };
+}
+
+/** Reads something about the top competitors of each prompt; null is the list of a row without one. */
+export function topCompetitors(
+  read: (rivals: readonly Row[] | null) => unknown,
+  ...fields: readonly string[]
+): ReadFacts {
+  return (response) => ({
+    kind: 'values',
+    values: new Map(
+      rowsOf(response).map((row) => {
+        const rivals = row['topCompetitors'];
+        return [identityOf(row, ['promptId', ...fields]), read(Array.isArray(rivals) ? rivals.filter(isRecord) : null)];
+      }),
+    ),
+  });
 }
 
 /** Returns a number that upstream may write as a text; other values as they are. */
 export function asNumber(value: unknown): unknown {
   return typeof value === 'string' ? (toNumber(value) ?? value) : value;
-}
-
-/** Returns the totals of a report of visits. */
-export function totalsOf({ body }: Compared): Record<string, unknown> {
-  const totals = isRecord(body) ? body['totals'] : null;
-  return isRecord(totals) ? totals : {};
-}
-
-/** Returns the rows that a report has. */
-export function membersOf(response: Compared, key: readonly string[]): Facts {
-  return { kind: 'set', members: new Set(rowsOf(response).map((row) => identityOf(row, key))) };
-}
-
-/** Returns the order of a report's rows. */
-export function orderOf(response: Compared, key: readonly string[]): Facts {
-  return { kind: 'order', members: rowsOf(response).map((row) => identityOf(row, key)) };
 }

@@ -1,86 +1,52 @@
-import { canonical } from '../candidates.ts';
-import { conventionSchemas, type Conventions, defaultConventions } from '../conventions.ts';
-import { DAY_ROW, GROUP, identityOf, PROMPT, rowsOf } from './facts.ts';
-import { type CalibrationPoint, factsIn, isAbout, type PointContext, type ReportQuestion } from './point.ts';
+import { toCanonicalJson } from '../../../base/json.ts';
+import { type Conventions, defaultConventions } from '../conventions.ts';
+import { identityOf, isCombined, members, rowsOf, topCompetitors, values } from './facts.ts';
+import { type CalibrationPoint, factsIn, isAbout, type PointContext, pointOf, type ReportQuestion } from './point.ts';
 
 /** Maximum number of candidate names. */
 const NAMES_MAX = 20;
 /** More competitors than any brand tracks. */
 const TOP_UNBOUNDED = 1_000_000;
 
-function isCombined({ query }: ReportQuestion): boolean {
-  return query['breakdown'] === 'none';
-}
-
 function valuesSeen(point: CalibrationPoint, { answers }: PointContext): unknown[] {
-  return [...new Map(factsIn(point, answers).map((value) => [canonical(value), value])).values()].slice(0, NAMES_MAX);
+  return [...new Map(factsIn(point, answers).map((value) => [toCanonicalJson(value), value])).values()].slice(
+    0,
+    NAMES_MAX,
+  );
 }
 
-const combinedEngine: CalibrationPoint = {
-  name: 'combinedEngine',
-  about: 'the engine of daily rows over all engines',
-  resources: ['metrics_daily'],
-  candidates: [defaultConventions.combinedEngine],
-  candidatesIn: async (context) => valuesSeen(combinedEngine, context),
+const combinedEngine: CalibrationPoint = pointOf(['combinedEngine'], ['metrics_daily'], values('engine'), {
+  concerns: isCombined,
   isOpen: true,
-  facts: (response, question) => ({
-    kind: 'values',
-    values: new Map(
-      isCombined(question)
-        ? rowsOf(response).map((row) => [identityOf(row, ['date', 'competitorId']), row['engine'] ?? null])
-        : [],
-    ),
-  }),
-};
+  candidatesIn: async (context) =>
+    valuesSeen(combinedEngine, context).map((name) => ({ combinedEngine: name as string | null })),
+});
 
-const competitorType: CalibrationPoint = {
-  name: 'competitorType',
-  about: 'the entity type of competitors',
-  resources: ['metrics', 'metrics_daily'],
-  candidates: [defaultConventions.competitorType],
-  candidatesIn: async (context) => valuesSeen(competitorType, context),
-  isOpen: true,
-  facts: (response) => {
-    const rivals = rowsOf(response).filter(
-      ({ competitorId, entityType }) => (competitorId ?? null) !== null && typeof entityType === 'string',
-    );
-    return { kind: 'values', values: new Map(rivals.map((row) => [identityOf(row, DAY_ROW), row['entityType']])) };
-  },
-};
-
-const topCompetitors: CalibrationPoint = {
-  name: 'topCompetitors',
-  about: "the maximum number of a prompt's top competitors",
-  resources: ['metrics_prompts'],
-  candidates: [defaultConventions.topCompetitors],
-  candidatesIn: async (context) => [
-    ...(valuesSeen(topCompetitors, context) as number[]).toSorted((a, b) => a - b),
-    TOP_UNBOUNDED,
-  ],
-  isPartial: true,
-  facts: (response) => ({
-    kind: 'values',
-    values: new Map(
-      rowsOf(response).flatMap((row) =>
-        Array.isArray(row['topCompetitors'])
-          ? [[identityOf(row, [...PROMPT, 'responses']), row['topCompetitors'].length] as const]
-          : [],
+const competitorType: CalibrationPoint = pointOf(
+  ['competitorType'],
+  ['metrics', 'metrics_daily'],
+  values('entityType'),
+  {
+    isOpen: true,
+    candidatesIn: async (context) =>
+      valuesSeen(competitorType, context).flatMap((name) =>
+        typeof name === 'string' && name !== 'brand' ? [{ competitorType: name }] : [],
       ),
-    ),
-  }),
-};
-
-const emptyDays: CalibrationPoint = {
-  name: 'emptyDays',
-  about: 'whether days without responses have rows',
-  resources: ['metrics_daily'],
-  candidates: conventionSchemas.emptyDays.options,
-  // The name of the combined engine is another point.
-  facts: (response, question) => {
-    const key = isCombined(question) ? ['date', 'competitorId'] : DAY_ROW;
-    return { kind: 'set', members: new Set(rowsOf(response).map((row) => identityOf(row, key))) };
   },
-};
+);
+
+const topCompetitorsMost: CalibrationPoint = pointOf(
+  ['topCompetitors'],
+  ['metrics_prompts'],
+  topCompetitors((rivals) => rivals?.length ?? 0, 'responses'),
+  {
+    isPartial: true,
+    candidatesIn: async (context) => {
+      const seen = (valuesSeen(topCompetitorsMost, context) as number[]).toSorted((a, b) => a - b);
+      return [...seen, TOP_UNBOUNDED].map((most) => ({ topCompetitors: most }));
+    },
+  },
+);
 
 type GroupName = NonNullable<Conventions['ungrouped']>;
 
@@ -97,43 +63,34 @@ function nameOf({ groupId, name }: Record<string, unknown>): GroupName {
   return { groupId: (groupId ?? null) as string | null, name: (name ?? null) as string | null };
 }
 
-const ungrouped: CalibrationPoint = {
-  name: 'ungrouped',
-  about: 'the row of prompts without a group',
-  resources: ['metrics_groups'],
-  candidates: [null],
+const ungrouped: CalibrationPoint = pointOf(['ungrouped'], ['metrics_groups'], members(), {
+  concerns: (question) => !isBranded(question),
   // Rows of groups that are not known.
   candidatesIn: async ({ answers, conventions, compute }) => {
     const names: GroupName[] = [{ groupId: null, name: null }];
     for (const answer of answers) {
-      if (!isAbout(ungrouped, answer) || isBranded(answer) || !isUnfiltered(answer)) continue;
+      if (!isAbout(ungrouped, answer) || !isUnfiltered(answer)) continue;
       const ours = await compute(answer, answer.askedAt, { ...conventions, ungrouped: null, groupRows: 'all' });
-      const known = new Set(rowsOf(ours).map((row) => identityOf(row, GROUP)));
-      const unknown = rowsOf(answer).filter((row) => !known.has(identityOf(row, GROUP)));
+      const known = new Set(rowsOf(ours).map((row) => identityOf(row, ['groupId'])));
+      const unknown = rowsOf(answer).filter((row) => !known.has(identityOf(row, ['groupId'])));
       if (unknown.length === 1) names.push(...unknown.map(nameOf));
     }
     // A found name replaces the assumed one.
-    return [...new Map(names.map((name) => [name.groupId, name])).values()].slice(0, NAMES_MAX);
+    const found = [...new Map(names.map((name) => [name.groupId, name])).values()].slice(0, NAMES_MAX);
+    return found.map((name) => ({ ungrouped: name }));
   },
-  facts: (response, question) => ({
-    kind: 'set',
-    members: new Set(isBranded(question) ? [] : rowsOf(response).map((row) => identityOf(row, GROUP))),
-  }),
-};
+});
 
 function isNegative(name: GroupName): boolean {
   return /\b(non|not|un|no\b|false|generic|other)/i.test(JSON.stringify(name));
 }
 
-const brandedGroups: CalibrationPoint = {
-  name: 'brandedGroups',
-  about: 'the ids and names of the branded and the non-branded group',
-  resources: ['metrics_groups'],
-  candidates: [defaultConventions.brandedGroups],
+const brandedGroups: CalibrationPoint = pointOf(['brandedGroups'], ['metrics_groups'], values('name', 'responses'), {
+  concerns: isBranded,
   isOpen: true,
   // Each of the names may be that of either group; the more likely assignment comes first.
   candidatesIn: async ({ answers }) => {
-    const rows = answers.filter((answer) => isAbout(brandedGroups, answer) && isBranded(answer)).flatMap(rowsOf);
+    const rows = answers.filter((answer) => isAbout(brandedGroups, answer)).flatMap(rowsOf);
     const named = rows.flatMap((row) => {
       const { groupId, name } = nameOf(row);
       return groupId === null ? [] : [{ groupId, name: name ?? groupId }];
@@ -143,26 +100,18 @@ const brandedGroups: CalibrationPoint = {
     const [first, second] = names.toSorted((a, b) => Number(isNegative(a)) - Number(isNegative(b)));
     if (first === undefined) return [];
     return [
-      { true: first, false: second ?? standard.false },
-      { true: second ?? standard.true, false: first },
+      { brandedGroups: { true: first, false: second ?? standard.false } },
+      { brandedGroups: { true: second ?? standard.true, false: first } },
     ];
   },
-  facts: (response, question) => ({
-    kind: 'values',
-    values: new Map(
-      isBranded(question)
-        ? rowsOf(response).map((row) => [identityOf(row, GROUP), `${String(row['name'])} ${String(row['responses'])}`])
-        : [],
-    ),
-  }),
-};
+});
 
 /** Points about names and rows that upstream chooses. */
 export const namePoints: readonly CalibrationPoint[] = [
   combinedEngine,
   competitorType,
-  emptyDays,
-  topCompetitors,
+  pointOf(['emptyDays'], ['metrics_daily'], members()),
+  topCompetitorsMost,
   ungrouped,
   brandedGroups,
 ];

@@ -1,5 +1,4 @@
-import { pointChoices } from '../choices.ts';
-import type { Conventions } from '../conventions.ts';
+import { candidatesOf, type Conventions } from '../conventions.ts';
 
 /** A request for a computed report. Parameters have their declared names. */
 export interface ReportQuestion {
@@ -19,8 +18,6 @@ export type Compute = (question: ReportQuestion, askedAt: number, conventions: C
 
 /** A response of upstream that is kept as evidence, from `sync.answers`. */
 export interface KnownAnswer extends ReportQuestion, Compared {
-  /** Whether it is a report that a sync has read; otherwise calibration or a comparison has asked. */
-  readonly isReport: boolean;
   /** Whether it is about complete days only, so that responses that came later cannot explain a difference. */
   readonly isSettled: boolean;
   /** When upstream sent it, epoch milliseconds. */
@@ -38,6 +35,12 @@ export type Facts =
   | { readonly kind: 'set'; readonly members: ReadonlySet<string> }
   | { readonly kind: 'order'; readonly members: readonly string[] };
 
+/** Returns the facts of a response to a question. */
+export type ReadFacts = (response: Compared, question: ReportQuestion) => Facts;
+
+/** Values of the conventions of a point. */
+export type Candidate = Partial<Conventions>;
+
 /** Data from which candidates are derived. */
 export interface PointContext {
   /** Responses of upstream: to questions first, then reports, newest first. */
@@ -50,21 +53,20 @@ export interface PointContext {
 }
 
 /**
- * A point that the specification leaves open and that whole responses decide. Each candidate is used to compute the
- * response from the stored data, and the facts are compared with those of upstream's response.
+ * What the specification leaves open and whole responses decide. Each candidate is used to compute the response from the stored data, and
+ * the facts are compared with those of upstream's response.
  */
-export interface CalibrationPoint<Name extends keyof Conventions = keyof Conventions> {
-  readonly name: Name;
-  /** What the specification leaves open, as a phrase: `the title of a page that was cited under several`. */
-  readonly about: string;
-  /** Points that the same requests decide together, if there are several, with `about` of each; candidates are then their values by name. */
-  readonly members?: Readonly<Partial<Record<keyof Conventions, string>>>;
+export interface CalibrationPoint {
+  /** The conventions that the same facts decide together. */
+  readonly names: readonly (keyof Conventions)[];
   /** Resources whose responses are evidence. */
   readonly resources: readonly string[];
-  /** The values to compare, the default first. */
-  readonly candidates: readonly (Conventions[Name] | Partial<Conventions>)[];
-  /** Returns more values to compare, those that the responses suggest. */
-  candidatesIn?(context: PointContext): Promise<readonly unknown[]>;
+  /** The candidates to compare, the default first. */
+  readonly candidates: readonly Candidate[];
+  /** Returns more candidates, those that the responses suggest. */
+  candidatesIn?(context: PointContext): Promise<readonly Candidate[]>;
+  /** Whether the response to a question is evidence; default: every one. */
+  concerns?(question: ReportQuestion): boolean;
   /**
    * The convention among those of the point that rounds its facts, which are numbers: they are computed once for all candidates that
    * differ in rounding only.
@@ -74,57 +76,41 @@ export interface CalibrationPoint<Name extends keyof Conventions = keyof Convent
   readonly isOpen?: true;
   /** Fewest facts that decide it; default: 1. */
   readonly least?: number;
-  /** The part of a value that must be unique among the best; default: the value. */
-  settles?(candidate: Conventions[Name], conventions: Conventions): unknown;
+  /** The part of a candidate that must be unique among the best; default: the candidate. */
+  settles?(candidate: Conventions): unknown;
   /** Whether the facts also depend on other points, so that facts on which all candidates agree are no evidence. */
   readonly isPartial?: boolean;
-  /** Whether it is about the order of rows. */
-  readonly isOrder?: true;
-  /** Returns the facts of a response to a question. */
-  facts(response: Compared, question: ReportQuestion): Facts;
+  readonly facts: ReadFacts;
 }
 
-/** Returns the conventions with a candidate of a point. */
-export function withCandidate(
-  { name, members }: CalibrationPoint,
-  conventions: Conventions,
-  candidate: unknown,
-): Conventions {
-  return members === undefined ? { ...conventions, [name]: candidate } : { ...conventions, ...(candidate as object) };
+/** Returns a point with all combinations of the values of its conventions as candidates, the defaults first. */
+export function pointOf(
+  names: CalibrationPoint['names'],
+  resources: readonly string[],
+  facts: ReadFacts,
+  more: Partial<CalibrationPoint> = {},
+): CalibrationPoint {
+  const candidates = names.reduce<Candidate[]>(
+    (found, name) => candidatesOf(name).flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
+    [{}],
+  );
+  return { names, resources, candidates, facts, ...more };
+}
+
+/** Returns the conventions with the values of a candidate. */
+export function withCandidate(conventions: Conventions, candidate: Candidate): Conventions {
+  return { ...conventions, ...candidate };
 }
 
 /** Returns the candidate of a point that is used. */
-export function usedCandidate({ name, members }: CalibrationPoint, conventions: Conventions): unknown {
-  if (members === undefined) return conventions[name];
-  return Object.fromEntries(Object.keys(members).map((member) => [member, conventions[member as keyof Conventions]]));
-}
-
-/** Returns the value of a convention in a candidate, which is the value itself or has it by its name. */
-export function valueIn(candidate: unknown, name: string): unknown {
-  const isNamed = typeof candidate === 'object' && candidate !== null && Object.hasOwn(candidate, name);
-  return isNamed ? (candidate as Record<string, unknown>)[name] : candidate;
-}
-
-/** The conventions that a point decides, with `about` of each. */
-export function membersOf({
-  name,
-  about,
-  members = { [name]: about },
-}: CalibrationPoint): ReadonlyMap<keyof Conventions, string> {
-  return new Map(Object.entries(members) as [keyof Conventions, string][]);
-}
-
-/** Returns every combination of the values of some points, the defaults first. */
-export function combinationsOf(names: readonly (keyof typeof pointChoices)[]): Partial<Conventions>[] {
-  return names.reduce<Partial<Conventions>[]>(
-    (found, name) => pointChoices[name].flatMap((value) => found.map((one) => ({ ...one, [name]: value }))),
-    [{}],
-  );
+export function usedCandidate({ names }: Pick<CalibrationPoint, 'names'>, conventions: Conventions): Candidate {
+  return Object.fromEntries(names.map((name) => [name, conventions[name]]));
 }
 
 /** Whether a response is evidence for a point. */
-export function isAbout({ resources }: CalibrationPoint, { resource, status, isFresh }: KnownAnswer): boolean {
-  return isFresh && resources.includes(resource) && status === 200;
+export function isAbout({ resources, concerns }: CalibrationPoint, answer: KnownAnswer): boolean {
+  const { resource, status, isFresh } = answer;
+  return isFresh && resources.includes(resource) && status === 200 && (concerns?.(answer) ?? true);
 }
 
 /** Returns the facts of upstream's responses about a point. */

@@ -1,0 +1,100 @@
+import { identityOf, members, order, rowsOf, topCompetitors, values } from './facts.ts';
+import { type CalibrationPoint, type Compared, type Facts, pointOf, type ReportQuestion } from './point.ts';
+
+const TOTALS = ['metrics', 'metrics_daily'];
+const PROMPTS = ['metrics_prompts'];
+const GROUPS = ['metrics_groups'];
+const CHANGES = [...PROMPTS, ...GROUPS];
+const NUMBERS = [...TOTALS, ...CHANGES];
+
+/** Whether the facts also depend on how numbers are computed and written. */
+const PARTIAL = { isPartial: true };
+
+/** Points about which responses, mentions, citations and visits count. */
+export const countPoints: readonly CalibrationPoint[] = [
+  pointOf(['countedResponses'], TOTALS, values('responses')),
+  pointOf(['currentDay'], TOTALS, values('responses')),
+  pointOf(['deletedPrompts'], ['metrics', ...GROUPS], values('responses')),
+  pointOf(['repeatedMentions'], ['metrics_daily'], values('mentions', 'avgPosition', 'sentiment'), PARTIAL),
+  pointOf(['deletedPromptRows'], PROMPTS, members()),
+  pointOf(['outsideDays'], ['metrics_daily'], members()),
+  pointOf(
+    ['topCompetitorsBrand', 'topCompetitorsDeleted', 'topCompetitorsUnmentioned', 'emptyTop'],
+    PROMPTS,
+    topCompetitors((rivals) => rivals?.map((rival) => identityOf(rival, ['competitorId'])).sort() ?? null),
+  ),
+  pointOf(['changeFromZero'], CHANGES, values('visibilityChange'), PARTIAL),
+  // The change between two ranges without responses depends on both.
+  pointOf(['emptyChange', 'changeToEmpty'], CHANGES, values('visibilityChange'), PARTIAL),
+  pointOf(['citationCount'], ['cited_domains', 'cited_urls'], values('citations')),
+  pointOf(['trafficTotals'], ['traffic'], values('aiSessions', 'keyEvents', 'revenue', 'shareOfSite')),
+];
+
+/** Points about numbers without responses, mentions or sessions. */
+export const emptyPoints: readonly CalibrationPoint[] = [
+  pointOf(['emptyShare'], NUMBERS, values('visibility'), PARTIAL),
+  pointOf(['emptyVoice'], [...TOTALS, ...GROUPS], values('shareOfVoice'), {
+    ...PARTIAL,
+    settles: ({ emptyVoice, emptyShare }) => (emptyVoice === 'share' ? emptyShare : emptyVoice),
+  }),
+  pointOf(['emptyMean'], NUMBERS, values('avgPosition'), PARTIAL),
+  pointOf(['emptySentiment'], NUMBERS, values('sentiment'), {
+    ...PARTIAL,
+    settles: ({ emptySentiment, emptyMean }) => (emptySentiment === 'mean' ? emptyMean : emptySentiment),
+  }),
+  pointOf(['emptySite'], ['traffic'], values('shareOfSite'), {
+    ...PARTIAL,
+    settles: ({ emptySite, emptyShare }) => (emptySite === 'share' ? emptyShare : emptySite),
+  }),
+];
+
+/** Points about which rows reports have. */
+export const memberPoints: readonly CalibrationPoint[] = [
+  pointOf(['deletedCompetitors'], TOTALS, voices, PARTIAL),
+  pointOf(['unmentioned'], TOTALS, members()),
+  pointOf(['emptyRange'], ['metrics'], members()),
+  pointOf(['groupMembers'], GROUPS, values('responses')),
+  pointOf(['filteredGroups'], GROUPS, members()),
+  pointOf(['groupRows'], GROUPS, members()),
+  // A wrong value of one explains most numbers with a wrong value of the other.
+  pointOf(['groupPrompts', 'groupPromptsFilter'], GROUPS, values('prompts')),
+  pointOf(['promptRows'], PROMPTS, members()),
+  pointOf(['urlTitle'], ['cited_urls'], members('title')),
+];
+
+/** Points about the order of rows. */
+export const orderPoints: readonly CalibrationPoint[] = [
+  pointOf(['entityOrder'], TOTALS, entityOrder, PARTIAL),
+  pointOf(['dayOrder'], ['metrics_daily'], order),
+  pointOf(['promptOrder'], PROMPTS, order),
+  pointOf(['groupOrder'], GROUPS, order),
+  pointOf(['domainOrder'], ['cited_domains'], order),
+  pointOf(['urlOrder'], ['cited_urls'], order),
+  pointOf(['visitOrder'], ['traffic'], order),
+  pointOf(
+    ['topCompetitorOrder'],
+    PROMPTS,
+    topCompetitors((rivals) => rivals?.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join() ?? ''),
+    PARTIAL,
+  ),
+];
+
+// The shares of voice of the brand, and the competitors that have a row.
+function voices(response: Compared): Facts {
+  const rows = rowsOf(response);
+  const brand = rows.filter((row) => (row['competitorId'] ?? null) === null);
+  const shares = brand.map((row) => [identityOf(row, ['date', 'engine']), row['shareOfVoice'] ?? null] as const);
+  const listed = [...new Set(rows.map((row) => identityOf(row, ['competitorId'])))].sort();
+  return { kind: 'values', values: new Map<string, unknown>([...shares, ['competitors', listed]]) };
+}
+
+// The order of the competitors of each day and engine is evidence in any order of days.
+function entityOrder(response: Compared, question: ReportQuestion): Facts {
+  if (question.resource === 'metrics') return order(response, question);
+  const found = new Map<string, string>();
+  for (const row of rowsOf(response)) {
+    const day = identityOf(row, ['date', 'engine']);
+    found.set(day, `${found.get(day) ?? ''} ${identityOf(row, ['competitorId'])}`);
+  }
+  return { kind: 'values', values: found };
+}
