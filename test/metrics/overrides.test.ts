@@ -87,6 +87,6 @@ describe('the conventions setting', () => {
     expect(of('a')).toEqual({ emptyShare: null, visibility: { whole: 1 } });
     await writeFile(join(folder, 'sightline.config.json'), JSON.stringify({ conventions: 7 }));
     const load = () => loadConfig({ flags: {}, environment: {}, folder });
-    expect(load).toThrow(/conventions is 7; allowed: an object with a member for each convention/);
+    expect(load).toThrow(/conventions is 7; allowed: an object with the value of each point/);
   });
 });
