@@ -304,8 +304,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'schemas/fixtures/world/numbers.ts',
-    from: "(positionOver === 'placed' ? placed : namings).length",
-    to: 'namings.length',
+    from: 'sumOf(placed) / placed.length',
+    to: 'sumOf(placed) / namings.length',
     tests: ['test/read/differential.test.ts'],
   },
   {

@@ -44,9 +44,7 @@ const REPORTS: Values = {
   decimals: [1, 1, 3],
   domainShareOf: ['citations', 'responses', 'citing'],
   countedResponses: ['all', 'all', 'current', 'active'],
-  currentDay: ['counted', 'counted', 'excluded'],
   repeatedMentions: ['never', 'first', 'best', 'each'],
-  positionOver: ['placed', 'placed', 'mentions'],
   unlabelled: [null, 0, 50],
   sentiment: [
     { positive: 100, neutral: 50, negative: 0 },
@@ -56,7 +54,7 @@ const REPORTS: Values = {
   // Deleted prompts that stay have no place in a list, by which variant 3 orders; those without a group are not counted in one.
   deletedPrompts: ['leave', 'stay', 'stay', 'leave', 'ungrouped', 'stay', 'leave', 'stay', 'leave', 'stay'],
   deletedPromptRows: ['absent', 'listed'],
-  deletedCompetitors: ['counted', 'mentioned', 'listed', 'excluded'],
+  deletedCompetitors: ['counted', 'excluded'],
   unmentioned: ['listed', 'absent', 'totals'],
   emptyRange: ['listed', 'absent', 'listed'],
   emptyDays: ['absent', 'absent', 'zero', 'engines'],
@@ -82,7 +80,6 @@ const REPORTS: Values = {
   topCompetitorsBrand: ['excluded', 'included', 'excluded'],
   topCompetitorsDeleted: ['included', 'excluded', 'listed'],
   topCompetitorsUnmentioned: ['absent', 'absent', 'listed'],
-  emptyTop: ['list', 'list', 'null'],
   citationCount: ['each', 'pages', 'responses'],
   titles: ['varied'],
   urlTitle: [
@@ -162,8 +159,8 @@ export const [formVariants, reportVariants] = [variantsOf(FORMS), variantsOf(REP
 
 /** Choices that few upstreams make, and that six questions do not decide. */
 const RARE: readonly (keyof Choices)[] = [
-  ...(['deletedPrompts', 'currentDay', 'repeatedMentions', 'positionOver', 'unlabelled'] as const),
-  ...(['emptyTop', 'changeFromZero', 'citationCount'] as const),
+  ...(['deletedPrompts', 'repeatedMentions', 'unlabelled'] as const),
+  ...(['changeFromZero', 'citationCount'] as const),
 ];
 
 /** Random values for a share of the other choices; the same for the same seed. */

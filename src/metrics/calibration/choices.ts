@@ -34,18 +34,12 @@ export const choices = {
     current: 'responses to prompts that are not deleted',
     active: 'responses to prompts that are neither deleted nor paused',
   },
-  currentDay: { counted: 'responses of the current day count', excluded: 'responses of the current day do not count' },
   repeatedMentions: {
     first: 'the first mention counts',
     best: 'the mention with the best position counts',
     each: 'each mention counts',
   },
-  deletedCompetitors: {
-    excluded: 'they do not count',
-    counted: 'they count in shares of voice',
-    mentioned: 'they count, and have rows if they are mentioned',
-    listed: 'they count and have rows',
-  },
+  deletedCompetitors: { excluded: 'they do not count', counted: 'they count in shares of voice' },
   unmentioned: {
     listed: 'they have a row',
     absent: 'they have no row',
@@ -60,7 +54,6 @@ export const choices = {
     included: 'deleted ones are listed too if they are mentioned',
   },
   topCompetitorsUnmentioned: { absent: 'only mentioned ones are listed', listed: 'all are listed' },
-  emptyTop: { list: 'an empty list', null: 'null' },
   changePeriod: {
     adjacent: 'the range of equal length directly before',
     weeks: 'the same range, earlier by whole weeks',

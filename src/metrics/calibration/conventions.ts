@@ -39,8 +39,6 @@ const listOrder = z
 
 /** The values of other conventions that have a few, the default first. */
 const literals = {
-  // `placed`: the mean over mentions with a position. `mentions`: the mean over all mentions; a missing position is 0.
-  positionOver: ['placed', 'mentions'],
   // The share when the whole is 0, the mean without mentions, and the change when the earlier range has no responses.
   emptyShare: [0, null],
   emptyMean: [null, 0],

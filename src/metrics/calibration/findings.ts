@@ -7,48 +7,27 @@ import { conventionSchemas, type Conventions, defaultConventions } from './conve
 /** The finding of each convention. */
 export type Findings = { readonly [Name in keyof Conventions]: Finding<Conventions[Name]> };
 
-/**
- * Reads the conventions found by the last calibration, from a warehouse or a replica, and the names of the calibrated ones. Missing or
- * invalid ones get their default.
- */
-export async function readCalibratedConventions(
-  query: Query,
-): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
-  const stored: Record<string, unknown> = {};
-  const learned = new Set<string>();
-  for (const [name, value, source] of await query(
-    'SELECT name, CAST(value AS VARCHAR), source FROM sync.calibration',
-  )) {
-    const schema = Object.hasOwn(conventionSchemas, String(name)) ? conventionSchemas[name as keyof Conventions] : null;
-    const parsed = schema?.safeParse(parse(value));
-    if (parsed?.success === true) stored[String(name)] = parsed.data;
-    if (source === 'learned') learned.add(String(name));
-  }
-  return { conventions: { ...defaultConventions, ...stored }, learned };
-}
-
-/** Reads the conventions, see `readCalibratedConventions`. */
-export async function readConventions(query: Query): Promise<Conventions> {
-  return (await readCalibratedConventions(query)).conventions;
-}
-
 /** A finding of the last calibration. */
 export interface StoredFinding extends Omit<Finding<unknown>, 'left'> {
   /** Epoch milliseconds. */
   readonly decidedAt: number;
 }
 
-/** Reads all findings of the last calibration, by convention. */
+/** Reads all findings of the last calibration by convention, from a warehouse or a replica, without those of another version of the points. */
 export async function readStoredFindings(query: Query): Promise<ReadonlyMap<string, StoredFinding>> {
   const rows = await query(
     `SELECT name, CAST(value AS VARCHAR), source, compared, agreed, note, coalesce(contradicted, false), CAST(candidates AS VARCHAR),
        confidence, epoch_ms(decided_at) FROM sync.calibration`,
   );
   return new Map(
-    rows.map(([name, value, source, compared, agreed, note, contradicted, candidates, confidence, decidedAt]) => [
-      String(name),
-      {
-        value: parse(value),
+    rows.flatMap(([name, text, source, compared, agreed, note, contradicted, candidates, confidence, decidedAt]) => {
+      const schema = Object.hasOwn(conventionSchemas, String(name))
+        ? conventionSchemas[name as keyof Conventions]
+        : null;
+      const value = schema?.safeParse(parse(text));
+      if (value?.success !== true) return [];
+      const finding: StoredFinding = {
+        value: value.data,
         source: source === 'learned' ? 'learned' : 'default',
         compared: Number(compared),
         agreed: Number(agreed),
@@ -57,9 +36,25 @@ export async function readStoredFindings(query: Query): Promise<ReadonlyMap<stri
         candidates: (parse(candidates) ?? []) as StoredFinding['candidates'],
         confidence: confidence as number | null,
         decidedAt: Number(decidedAt),
-      },
-    ]),
+      };
+      return [[String(name), finding]];
+    }),
   );
+}
+
+/** Reads the conventions of the last calibration and the names of the calibrated ones. Conventions without a finding have their default. */
+export async function readCalibratedConventions(
+  query: Query,
+): Promise<{ conventions: Conventions; learned: ReadonlySet<string> }> {
+  const findings = [...(await readStoredFindings(query))];
+  const values = Object.fromEntries(findings.map(([name, { value }]) => [name, value]));
+  const learned = findings.filter(([, { source }]) => source === 'learned').map(([name]) => name);
+  return { conventions: { ...defaultConventions, ...values }, learned: new Set(learned) };
+}
+
+/** Reads the conventions, see `readCalibratedConventions`. */
+export async function readConventions(query: Query): Promise<Conventions> {
+  return (await readCalibratedConventions(query)).conventions;
 }
 
 /** Conventions whose value may differ from upstream's. */

@@ -157,7 +157,7 @@ function chooseCandidate(
   all: readonly AnswerRows[],
   conventions: Conventions,
 ): ChosenCandidate {
-  const { names, candidates, least = 1, settles = (own: Conventions) => usedCandidate(point, own) } = point;
+  const { names, candidates, least = 1, settles } = point;
   const rows = all.flatMap(({ rows: own }) => own);
   const explained = rows.filter(isExplained);
   const unexplained = rows.length - explained.length;
@@ -172,14 +172,17 @@ function chooseCandidate(
   const fits = agreed >= AGREEING_LEAST * explained.length && separatingAgreed >= AGREEING_LEAST * separating.length;
   const contradicted = (!fits && explained.length >= least) || explained.length < AGREEING_LEAST * settled.length;
   const isShown = !contradicted && fits && agreed >= least && separatingAgreed > 0;
-  const part = (candidate: Candidate): unknown => settles(withCandidate(conventions, candidate));
-  const isAlone = left.every((one) => isDeepStrictEqual(part(one), part(best)));
+  const partOf = (candidate: Candidate, name: keyof Conventions): unknown => {
+    const settle = settles?.[name];
+    return settle === undefined ? candidate[name] : settle(withCandidate(conventions, candidate));
+  };
+  const isAlone = (name: keyof Conventions): boolean =>
+    left.every((one) => isDeepStrictEqual(partOf(one, name), partOf(best, name)));
   // A few of many numbers may differ for other reasons.
   const areFew = unexplained === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
   const isUsed = contradicted ? agreed > settled.length / 2 : isShown;
   const findingOf = (name: keyof Conventions): Finding<unknown> => {
-    const values = distinct(left.map((candidate) => candidate[name]));
-    const isFound = isShown && (isAlone || values.length === 1);
+    const isFound = isShown && isAlone(name);
     const isLearned = isFound && areFew;
     const described = describeConvention(name, best[name]);
     const rest = areFew ? '' : `; no value explains ${unexplained} other ${unexplained === 1 ? 'fact' : 'facts'}`;
@@ -198,13 +201,13 @@ function chooseCandidate(
       contradicted,
       confidence: isLearned ? wilsonLow(separatingAgreed, separating.length) : null,
       candidates: bestOf(candidates, name, counts),
-      left: contradicted ? [] : values,
+      left: contradicted ? [] : distinct(left.map((candidate) => candidate[name])),
     };
   };
   return {
     findings: Object.fromEntries(names.map((name) => [name, findingOf(name)])),
     best,
-    isDecided: contradicted || (isShown && isAlone && areFew),
+    isDecided: contradicted || (isShown && areFew && names.every(isAlone)),
     left: contradicted ? [] : left,
   };
 }

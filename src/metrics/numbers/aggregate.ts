@@ -3,7 +3,7 @@ import { repeatsForm } from '../../contract/formats.ts';
 import type { Parameters } from '../../contract/parameters.ts';
 import type { Query as Values } from '../../contract/query-parameters.ts';
 import type { ChildTable, ResourceTable } from '../../contract/tables.ts';
-import { DAY_MAX, earlierDay } from '../../contract/time.ts';
+import { DAY_MAX } from '../../contract/time.ts';
 import {
   type Bindings,
   childOf,
@@ -35,8 +35,6 @@ export interface Selection {
   readonly counting: Counting;
   /** The result of `readDayCounts`; default: none. */
   readonly counts?: readonly GroupTally[];
-  /** The last day that is counted, even if `to` is later. */
-  readonly lastDay?: string;
 }
 
 /** The grouping of counts. Each part of a key is a string, or null if the response has no value for it. */
@@ -101,12 +99,11 @@ export async function readDayCounts(
 
 // Returns null if the counts by day and engine cannot answer the selection.
 function addDayCounts(selection: Selection, grouping: Grouping): GroupTally[] | null {
-  const { catalogue, brandId, declared, values, counts, counting } = selection;
+  const { catalogue, brandId, from, to, declared, values, counts, counting } = selection;
   const { engine, ...others } = values;
   const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId };
   const isOfPrompts = parameterConditions(target, declared, others, createBindings()).length > 0;
   if (counts === undefined || grouping === 'prompt' || isOfPrompts) return null;
-  const { from, to } = selectedDays(selection);
   const selected = counts.filter(
     ({ key: [day, slug] }) => from <= String(day) && String(day) <= to && (engine === undefined || slug === engine),
   );
@@ -187,11 +184,6 @@ export function answerTables(catalogue: Catalogue): {
   return { answers, competitors: childOf(answers, 'competitors'), citations: childOf(answers, 'citations') };
 }
 
-/** Returns the first and the last day that count. */
-function selectedDays({ from, to, lastDay = to }: Selection): { readonly from: string; readonly to: string } {
-  return { from, to: earlierDay(to, lastDay) };
-}
-
 /** Returns SQL conditions for a selection. Table `t` holds responses, or repeats their prompt, engine and time. */
 export function selectionConditions(selection: Selection, bindings: Bindings): string[] {
   const { catalogue, brandId, declared, values } = selection;
@@ -199,7 +191,7 @@ export function selectionConditions(selection: Selection, bindings: Bindings): s
   const target = { catalogue, table: answerTables(catalogue).answers, alias: 't', brandId, keepsDeleted };
   return [
     ...liveConditions('t', brandId, bindings),
-    rangeCondition('t.created_at', selectedDays(selection), bindings),
+    rangeCondition('t.created_at', selection, bindings),
     ...parameterConditions(target, declared, values, bindings),
     ...promptConditions(selection, bindings),
   ];

@@ -8,8 +8,7 @@ import type { Conventions } from '../calibration/conventions.ts';
 import { answerTables } from './aggregate.ts';
 import type { Entity, ReportedBrand } from './report-request.ts';
 
-/** Conventions that decide whether competitors count that are no longer tracked. */
-type KeptCompetitors = Pick<Conventions, 'deletedCompetitors' | 'topCompetitorsDeleted'>;
+type KeptCompetitors = Pick<Conventions, 'topCompetitorsDeleted'>;
 
 /** Reads a brand's name, its engines and its competitors. `name` is null if the brand is unknown. */
 export async function readReportedBrand(
@@ -35,9 +34,9 @@ export async function readReportedBrand(
   };
 }
 
-/** Whether reports count competitors that are no longer tracked. */
-export function keepsFormer({ deletedCompetitors, topCompetitorsDeleted }: KeptCompetitors): boolean {
-  return deletedCompetitors === 'mentioned' || deletedCompetitors === 'listed' || topCompetitorsDeleted !== 'excluded';
+/** Whether reports list competitors that are no longer tracked. */
+export function keepsFormer({ topCompetitorsDeleted }: KeptCompetitors): boolean {
+  return topCompetitorsDeleted !== 'excluded';
 }
 
 async function readTracked(query: Query, catalogue: Catalogue, brandId: string): Promise<Entity[]> {

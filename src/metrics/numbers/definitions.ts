@@ -40,10 +40,9 @@ export function emptySentimentOf(conventions: Pick<Conventions, 'emptySentiment'
 }
 
 /** Returns the mean position, or `emptyMean` if no mention has a position. */
-export function avgPosition(conventions: Conventions, { positions, mentions }: MentionCounts): number | null {
+export function avgPosition(conventions: Conventions, { positions }: MentionCounts): number | null {
   if (positions.count === 0) return conventions.emptyMean;
-  const count = conventions.positionOver === 'placed' ? positions.count : mentions;
-  return round(conventions.avgPosition, positions.sum / count);
+  return round(conventions.avgPosition, positions.sum / positions.count);
 }
 
 /** Returns the mean worth of the labels over all mentions with a label in `labels`, or `emptySentiment` without any. */

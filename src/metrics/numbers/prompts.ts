@@ -109,8 +109,8 @@ export async function tallyPrompts(request: ReportRequest): Promise<PromptTallie
 }
 
 // The competitors with most mentions, and the brand itself if upstream lists it.
-function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] | null {
-  const { topCompetitorsBrand, topCompetitorsDeleted, topCompetitorsUnmentioned, emptyTop } = conventions;
+function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally): unknown[] {
+  const { topCompetitorsBrand, topCompetitorsDeleted, topCompetitorsUnmentioned } = conventions;
   const own = topCompetitorsBrand === 'included' ? [{ competitorId: null, name: brand.name }] : [];
   const former = {
     excluded: () => [],
@@ -124,6 +124,5 @@ function topCompetitors({ brand, conventions }: ReportRequest, group: GroupTally
   });
   const listed = entities.filter(({ row }) => row.mentions > 0 || topCompetitorsUnmentioned === 'listed');
   const sorted = sortedBy(listed, conventions.topCompetitorOrder, ({ values }, key) => sortValue(values, key));
-  const top = sorted.slice(0, conventions.topCompetitors).map(({ row }) => row);
-  return top.length === 0 && emptyTop === 'null' ? null : top;
+  return sorted.slice(0, conventions.topCompetitors).map(({ row }) => row);
 }

@@ -2,7 +2,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import type { FieldWriters } from '../../contract/field-forms.ts';
 import type { Query as CheckedQuery } from '../../contract/query-parameters.ts';
 import type { ResourceDeclaration } from '../../contract/resource.ts';
-import { addDays, dayOf, daysInRange } from '../../contract/time.ts';
+import { addDays, daysInRange } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { Conventions } from '../calibration/conventions.ts';
 import type { GroupTally, Selection } from './aggregate.ts';
@@ -94,15 +94,8 @@ export function changeRanges(
 export function selectionOf(request: ReportRequest): Selection {
   const { catalogue, brand, resource, asked, mayRepeat, conventions, counts } = request;
   const { from, to, values } = asked;
-  const lastDay = lastCountedDay(request);
-  const limited = lastDay === null ? {} : { lastDay };
   const common = { catalogue, brandId: brand.id, from, to, declared: resource.query, values, mayRepeat };
-  return { ...common, counting: conventions, ...limited, ...(counts === undefined ? {} : { counts }) };
-}
-
-/** Returns the last day that reports count; null if they count every day. */
-export function lastCountedDay({ conventions, nowMs }: Pick<ReportRequest, 'conventions' | 'nowMs'>): string | null {
-  return conventions.currentDay === 'excluded' ? addDays(dayOf(nowMs), -1) : null;
+  return { ...common, counting: conventions, ...(counts === undefined ? {} : { counts }) };
 }
 
 /** Returns the competitors that were tracked earlier and that a group of responses mentions. */
@@ -110,19 +103,13 @@ export function formerMentioned({ formerCompetitors }: ReportedBrand, group: Gro
   return formerCompetitors.filter(({ competitorId }) => isMentioned(group, competitorId));
 }
 
-/** Returns the competitors that have a row for a group of responses: those tracked now, and former ones if upstream lists them. */
+/** Returns the competitors that have a row for a group of responses, of those tracked now. */
 export function listedCompetitors(
   { brand, conventions }: Pick<ReportRequest, 'brand' | 'conventions'>,
   group: GroupTally | undefined,
   isDaily: boolean,
 ): readonly Entity[] {
-  const former: Readonly<Record<Conventions['deletedCompetitors'], () => readonly Entity[]>> = {
-    excluded: () => [],
-    counted: () => [],
-    mentioned: () => formerMentioned(brand, group),
-    listed: () => brand.formerCompetitors,
-  };
-  const listed = [...brand.competitors, ...former[conventions.deletedCompetitors]()];
+  const listed = brand.competitors;
   if (conventions.unmentioned === 'listed' || (conventions.unmentioned === 'totals' && !isDaily)) return listed;
   return listed.filter(({ competitorId }) => isMentioned(group, competitorId));
 }

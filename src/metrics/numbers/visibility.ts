@@ -5,7 +5,6 @@ import { avgPosition, type MentionCounts, sentiment, share, voiceShare } from '.
 import { type SortValue, sortedBy } from './order.ts';
 import {
   beforeSorting,
-  lastCountedDay,
   listedCompetitors,
   mentionsOfAll,
   nothing,
@@ -85,7 +84,7 @@ function listedDays(request: ReportRequest, counted: readonly DayKey[], isCombin
 function daysOf(request: ReportRequest): string[] {
   const { brand, asked, nowMs, conventions } = request;
   if (conventions.outsideDays === 'zero') return [...eachDay(asked.from, asked.to)];
-  const last = earlierDay(asked.to, lastCountedDay(request) ?? dayOf(nowMs));
+  const last = earlierDay(asked.to, dayOf(nowMs));
   return [...eachDay(laterDay(asked.from, brand.since ?? asked.from), last)];
 }
 

@@ -90,20 +90,15 @@ export function numbers(field: string): ReadFacts {
   };
 }
 
-/** Reads something about the top competitors of each prompt; null is the list of a row without one. */
-export function topCompetitors(
-  read: (rivals: readonly Row[] | null) => unknown,
-  ...fields: readonly string[]
-): ReadFacts {
-  return (response) => ({
-    kind: 'values',
-    values: new Map(
-      rowsOf(response).map((row) => {
-        const rivals = row['topCompetitors'];
-        return [identityOf(row, ['promptId', ...fields]), read(Array.isArray(rivals) ? rivals.filter(isRecord) : null)];
-      }),
-    ),
-  });
+/** Reads something about the top competitors of each prompt. */
+export function topCompetitors(read: (rivals: readonly Row[]) => unknown, ...fields: readonly string[]): ReadFacts {
+  return (response) => {
+    const found = rowsOf(response).map(({ topCompetitors: listed, ...row }): [string, unknown] => {
+      const rivals = Array.isArray(listed) ? listed.filter(isRecord) : [];
+      return [identityOf(row, ['promptId', ...fields]), read(rivals)];
+    });
+    return { kind: 'values', values: new Map(found) };
+  };
 }
 
 /** Returns a number that upstream may write as a text; other values as they are. */

@@ -40,7 +40,11 @@ const sentiment = formPoint({
     return worths.flatMap((labels) => roundings.map((rounding) => ({ labels, sentiment: rounding })));
   },
   // Roundings of halves differ in negative numbers only. The first of several maps of worths that explain all rows is used.
-  settles: ({ labels, sentiment: { mode } }) => Object.values(labels).some((worth) => worth < 0) && mode === 'half-up',
+  settles: {
+    sentiment: ({ labels, sentiment: { mode } }) =>
+      Object.values(labels).some((worth) => worth < 0) && mode === 'half-up',
+    labels: () => null,
+  },
   isOpen: true,
 });
 
@@ -51,7 +55,7 @@ export const formPoints: readonly CalibrationPoint[] = [
     resources: NUMBERED,
     field: 'visibility',
     formsOf: (reported) => shareFormsOf(reported).map((visibility) => ({ visibility })),
-    settles: ({ visibility }) => visibility.whole,
+    settles: { visibility: ({ visibility }) => visibility.whole },
   }),
   // Mentions of deleted competitors may be part of the whole.
   formPoint({
@@ -59,19 +63,18 @@ export const formPoints: readonly CalibrationPoint[] = [
     resources: WITH_VOICE,
     field: 'shareOfVoice',
     formsOf: (reported) =>
-      (['excluded', 'counted'] as const).flatMap((deletedCompetitors) =>
+      candidatesOf('deletedCompetitors').flatMap((deletedCompetitors) =>
         shareFormsOf(reported).map((shareOfVoice) => ({ shareOfVoice, deletedCompetitors })),
       ),
-    settles: ({ shareOfVoice }) => shareOfVoice.whole,
+    settles: { shareOfVoice: ({ shareOfVoice }) => shareOfVoice.whole },
   }),
   formPoint({
     names: ['avgPosition'],
     resources: NUMBERED,
     field: 'avgPosition',
     formsOf: (reported) => roundingsOf(reported).map((avgPosition) => ({ avgPosition })),
-    settles: () => null,
+    settles: { avgPosition: () => null },
   }),
-  pointOf(['positionOver'], NUMBERED, numbers('avgPosition'), { isPartial: true }),
   sentiment,
   formPoint({
     names: ['visibilityChange', 'changePeriod'],
@@ -83,7 +86,7 @@ export const formPoints: readonly CalibrationPoint[] = [
           shareFormsOf(reported).map((form) => ({ visibilityChange: { ...form, ...change }, changePeriod })),
         ),
       ),
-    settles: ({ visibilityChange: { whole, as } }) => [whole, as],
+    settles: { visibilityChange: ({ visibilityChange: { whole, as } }) => [whole, as] },
   }),
   formPoint({
     names: ['domainShare'],
@@ -93,14 +96,14 @@ export const formPoints: readonly CalibrationPoint[] = [
       conventionSchemas.domainShare.shape.of.options.flatMap((of) =>
         shareFormsOf(reported).map((form) => ({ domainShare: { ...form, of } })),
       ),
-    settles: ({ domainShare: { whole, of } }) => [whole, of],
+    settles: { domainShare: ({ domainShare: { whole, of } }) => [whole, of] },
   }),
   formPoint({
     names: ['shareOfSite'],
     resources: ['traffic'],
     field: 'shareOfSite',
     formsOf: (reported) => shareFormsOf(reported).map((shareOfSite) => ({ shareOfSite })),
-    settles: ({ shareOfSite }) => shareOfSite.whole,
+    settles: { shareOfSite: ({ shareOfSite }) => shareOfSite.whole },
     // A single number distinguishes percentages from fractions.
     least: 1,
   }),

@@ -38,7 +38,7 @@ const competitorType: CalibrationPoint = pointOf(
 const topCompetitorsMost: CalibrationPoint = pointOf(
   ['topCompetitors'],
   ['metrics_prompts'],
-  topCompetitors((rivals) => rivals?.length ?? 0, 'responses'),
+  topCompetitors((rivals) => rivals.length, 'responses'),
   {
     isPartial: true,
     candidatesIn: async (context) => {

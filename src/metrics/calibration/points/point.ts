@@ -76,8 +76,8 @@ export interface CalibrationPoint {
   readonly isOpen?: true;
   /** Fewest facts that decide it; default: 1. */
   readonly least?: number;
-  /** The part of a candidate that must be unique among the best; default: the candidate. */
-  settles?(candidate: Conventions): unknown;
+  /** The part of a value that all of the best candidates must have alike to determine it; default: the value. */
+  readonly settles?: { readonly [Name in keyof Conventions]?: (candidate: Conventions) => unknown };
   /** Whether the facts also depend on other points, so that facts on which all candidates agree are no evidence. */
   readonly isPartial?: boolean;
   readonly facts: ReadFacts;

@@ -1,3 +1,4 @@
+import { emptySentimentOf, emptyVoiceOf } from '../../numbers/definitions.ts';
 import { identityOf, members, order, rowsOf, topCompetitors, values } from './facts.ts';
 import { type CalibrationPoint, type Compared, type Facts, pointOf, type ReportQuestion } from './point.ts';
 
@@ -13,15 +14,14 @@ const PARTIAL = { isPartial: true };
 /** Points about which responses, mentions, citations and visits count. */
 export const countPoints: readonly CalibrationPoint[] = [
   pointOf(['countedResponses'], TOTALS, values('responses')),
-  pointOf(['currentDay'], TOTALS, values('responses')),
   pointOf(['deletedPrompts'], ['metrics', ...GROUPS], values('responses')),
   pointOf(['repeatedMentions'], ['metrics_daily'], values('mentions', 'avgPosition', 'sentiment'), PARTIAL),
   pointOf(['deletedPromptRows'], PROMPTS, members()),
   pointOf(['outsideDays'], ['metrics_daily'], members()),
   pointOf(
-    ['topCompetitorsBrand', 'topCompetitorsDeleted', 'topCompetitorsUnmentioned', 'emptyTop'],
+    ['topCompetitorsBrand', 'topCompetitorsDeleted', 'topCompetitorsUnmentioned'],
     PROMPTS,
-    topCompetitors((rivals) => rivals?.map((rival) => identityOf(rival, ['competitorId'])).sort() ?? null),
+    topCompetitors((rivals) => rivals.map((rival) => identityOf(rival, ['competitorId'])).sort()),
   ),
   pointOf(['changeFromZero'], CHANGES, values('visibilityChange'), PARTIAL),
   // The change between two ranges without responses depends on both.
@@ -35,22 +35,21 @@ export const emptyPoints: readonly CalibrationPoint[] = [
   pointOf(['emptyShare'], NUMBERS, values('visibility'), PARTIAL),
   pointOf(['emptyVoice'], [...TOTALS, ...GROUPS], values('shareOfVoice'), {
     ...PARTIAL,
-    settles: ({ emptyVoice, emptyShare }) => (emptyVoice === 'share' ? emptyShare : emptyVoice),
+    settles: { emptyVoice: emptyVoiceOf },
   }),
   pointOf(['emptyMean'], NUMBERS, values('avgPosition'), PARTIAL),
   pointOf(['emptySentiment'], NUMBERS, values('sentiment'), {
     ...PARTIAL,
-    settles: ({ emptySentiment, emptyMean }) => (emptySentiment === 'mean' ? emptyMean : emptySentiment),
+    settles: { emptySentiment: emptySentimentOf },
   }),
   pointOf(['emptySite'], ['traffic'], values('shareOfSite'), {
     ...PARTIAL,
-    settles: ({ emptySite, emptyShare }) => (emptySite === 'share' ? emptyShare : emptySite),
+    settles: { emptySite: ({ emptySite, emptyShare }) => (emptySite === 'share' ? emptyShare : emptySite) },
   }),
 ];
 
 /** Points about which rows reports have. */
 export const memberPoints: readonly CalibrationPoint[] = [
-  pointOf(['deletedCompetitors'], TOTALS, voices, PARTIAL),
   pointOf(['unmentioned'], TOTALS, members()),
   pointOf(['emptyRange'], ['metrics'], members()),
   pointOf(['groupMembers'], GROUPS, values('responses')),
@@ -74,19 +73,10 @@ export const orderPoints: readonly CalibrationPoint[] = [
   pointOf(
     ['topCompetitorOrder'],
     PROMPTS,
-    topCompetitors((rivals) => rivals?.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join() ?? ''),
+    topCompetitors((rivals) => rivals.map((rival) => identityOf(rival, ['competitorId', 'mentions'])).join()),
     PARTIAL,
   ),
 ];
-
-// The shares of voice of the brand, and the competitors that have a row.
-function voices(response: Compared): Facts {
-  const rows = rowsOf(response);
-  const brand = rows.filter((row) => (row['competitorId'] ?? null) === null);
-  const shares = brand.map((row) => [identityOf(row, ['date', 'engine']), row['shareOfVoice'] ?? null] as const);
-  const listed = [...new Set(rows.map((row) => identityOf(row, ['competitorId'])))].sort();
-  return { kind: 'values', values: new Map<string, unknown>([...shares, ['competitors', listed]]) };
-}
 
 // The order of the competitors of each day and engine is evidence in any order of days.
 function entityOrder(response: Compared, question: ReportQuestion): Facts {
