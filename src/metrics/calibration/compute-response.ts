@@ -33,7 +33,7 @@ interface KnownQuestion {
 
 /** A result, and the values of the conventions that its computation has read. */
 interface Memoized<T> {
-  readonly reads: ReadonlyMap<keyof Conventions, unknown>;
+  readonly reads: readonly (readonly [name: keyof Conventions, value: unknown])[];
   readonly value: T;
 }
 
@@ -115,15 +115,8 @@ export function createCompute(query: Query, catalogue: Catalogue, shapes: Shapes
   };
 }
 
-type Memoize = <T>(
-  kept: Memoized<T>[],
-  conventions: Conventions,
-  compute: (watched: Conventions) => Promise<T>,
-  rowsIn: (value: T) => number,
-) => Promise<T>;
-
 // Returns the function that computes a result once for all conventions that differ only in values that it does not read.
-function createMemo(): Memoize {
+function createMemo() {
   let rowCount = 0;
   return async <T>(
     kept: Memoized<T>[],
@@ -131,16 +124,14 @@ function createMemo(): Memoize {
     compute: (watched: Conventions) => Promise<T>,
     rowsIn: (value: T) => number,
   ): Promise<T> => {
-    const isAlike = ({ reads }: Memoized<T>): boolean => {
-      for (const [name, value] of reads) if (!isDeepStrictEqual(value, conventions[name])) return false;
-      return true;
-    };
-    const found = kept.find(isAlike);
+    const found = kept.find(({ reads }) =>
+      reads.every(([name, value]) => value === conventions[name] || isDeepStrictEqual(value, conventions[name])),
+    );
     if (found !== undefined) return found.value;
     const reads = new Map<keyof Conventions, unknown>();
     const value = await compute(watchReads(conventions, reads));
     rowCount += rowsIn(value);
-    if (rowCount <= ROWS_KEPT_MAX) kept.push({ reads, value });
+    if (rowCount <= ROWS_KEPT_MAX) kept.push({ reads: [...reads], value });
     return value;
   };
 }

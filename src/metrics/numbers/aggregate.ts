@@ -272,8 +272,8 @@ function groupsOf(rows: readonly unknown[][], { counting }: Selection, grouping:
 /** Returns SQL of the counted mentions `t` of competitors that match a condition. */
 function mentionSource(selection: Pick<Selection, 'catalogue' | 'mayRepeat' | 'counting'>, where: string): string {
   const table = `${quoted(answerTables(selection.catalogue).competitors.name)} t`;
-  const { repeatedMentions } = selection.counting;
-  if (!selection.mayRepeat || repeatedMentions === 'each') return `${table} WHERE ${where}`;
+  const repeatedMentions = selection.mayRepeat ? selection.counting.repeatedMentions : 'each';
+  if (repeatedMentions === 'each') return `${table} WHERE ${where}`;
   return `(SELECT DISTINCT ON (t.response_id, t.competitor_id) t.* FROM ${table} WHERE ${where}
     ORDER BY t.response_id, t.competitor_id, ${MENTION_ORDERS[repeatedMentions]}) t`;
 }

@@ -63,10 +63,10 @@ export function sentiment(conventions: Conventions, { labels }: MentionCounts): 
  * responses, or the `changeToEmpty` convention if there are no responses now.
  */
 export function visibilityChange(conventions: Conventions, now: MentionCounts, before: MentionCounts): number | null {
-  const { changeToEmpty, emptyChange } = conventions;
-  if (now.responses === 0 && changeToEmpty.startsWith('always')) return changeToEmpty === 'alwaysNull' ? null : 0;
-  if (before.responses === 0 && emptyChange !== 'visibility') return emptyChange;
-  if (now.responses === 0 && changeToEmpty !== 'computed') return changeToEmpty === 'null' ? null : 0;
+  const toEmpty = now.responses === 0 ? conventions.changeToEmpty : 'computed';
+  if (toEmpty.startsWith('always')) return toEmpty === 'alwaysNull' ? null : 0;
+  if (before.responses === 0 && conventions.emptyChange !== 'visibility') return conventions.emptyChange;
+  if (toEmpty !== 'computed') return toEmpty === 'null' ? null : 0;
   const form = conventions.visibilityChange;
   const visibilityOf = (tally: MentionCounts): number => {
     const exact = exactShare(conventions, form, tally.mentions, tally.responses);
@@ -93,8 +93,8 @@ export function round({ decimals, mode }: Rounding, value: number | null): numbe
   return rounded === 0 ? 0 : rounded;
 }
 
-function exactShare({ emptyShare }: Conventions, { whole }: ShareForm, part: number, of: number): number | null {
-  return of === 0 ? emptyShare : (part / of) * whole;
+function exactShare(conventions: Conventions, { whole }: ShareForm, part: number, of: number): number | null {
+  return of === 0 ? conventions.emptyShare : (part / of) * whole;
 }
 
 function toWhole(value: number, decimals: number, mode: Rounding['mode']): number {

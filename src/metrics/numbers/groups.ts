@@ -44,7 +44,7 @@ async function groupRows(request: ReportRequest, by: string) {
   const { conventions } = request;
   const prompts = await readPromptList(request);
   const matching = new Set(matchingPrompts(request, prompts).map(({ id }) => id));
-  const keepsMembers = conventions.groupMembers !== 'matching' && filtersPrompts(request);
+  const keepsMembers = filtersPrompts(request) && conventions.groupMembers !== 'matching';
   const { now, later, before } = await tallyPrompts(keepsMembers ? withoutPromptFilters(request) : request);
   const answered = keepsMembers && conventions.groupMembers === 'answered' ? (await tallyPrompts(request)).now : now;
   const groups = await readGroups(request, by, [...prompts, ...unlisted(request, prompts, [now, later, before])]);
@@ -92,9 +92,9 @@ function unlisted(
   prompts: readonly ListedPrompt[],
   counted: readonly ReadonlyMap<string, unknown>[],
 ): readonly ListedPrompt[] {
-  if (conventions.deletedPrompts !== 'ungrouped') return [];
   const known = new Set(prompts.map(({ id }) => id));
   const ids = new Set(counted.flatMap((tallies) => [...tallies.keys()].filter((id) => !known.has(id))));
+  if (ids.size === 0 || conventions.deletedPrompts !== 'ungrouped') return [];
   return [...ids].map((id) => ({ ...UNLISTED, id, listed: prompts.length }));
 }
 
@@ -110,7 +110,7 @@ const UNLISTED = {
 } as const;
 
 function countPrompts(
-  { conventions: { groupPrompts, groupPromptsFilter } }: ReportRequest,
+  { conventions }: ReportRequest,
   { members, known }: Pick<Group, 'members' | 'known'>,
   matching: ReadonlySet<string>,
   now: ReadonlyMap<string, GroupTally>,
@@ -121,12 +121,12 @@ function countPrompts(
     active: () => known.filter(({ isActive }) => isActive),
     known: () => known,
   };
-  const isCounted = ({ id }: ListedPrompt): boolean => groupPromptsFilter === 'all' || matching.has(id);
-  return counted[groupPrompts]().filter(isCounted).length;
+  const isCounted = ({ id }: ListedPrompt): boolean => matching.has(id) || conventions.groupPromptsFilter === 'all';
+  return counted[conventions.groupPrompts]().filter(isCounted).length;
 }
 
 async function readGroups(request: ReportRequest, by: string, prompts: readonly ListedPrompt[]): Promise<Group[]> {
-  const { ungrouped, filteredGroups, deletedPrompts } = request.conventions;
+  const { conventions } = request;
   const grouped = prompts.filter((prompt) => isGrouped(request, prompt));
   const keys = await readKeys(request, by, grouped);
   const withMembers = (isMember: (prompt: ListedPrompt) => boolean) => ({
@@ -141,11 +141,13 @@ async function readGroups(request: ReportRequest, by: string, prompts: readonly 
     listed,
     isOthers: false,
   }));
-  const wanted = filteredGroups === 'filtered' ? keyOfFilter(request, by) : undefined;
-  if (wanted !== undefined) return groups.filter(({ key }) => key === wanted);
+  const filter = keyOfFilter(request, by);
+  if (filter !== undefined && conventions.filteredGroups === 'filtered')
+    return groups.filter(({ key }) => key === filter);
+  const { ungrouped } = conventions;
   if (ungrouped === null) return groups;
   // A deleted prompt that has left its groups is in this one if upstream keeps its responses.
-  const keepsDeleted = deletedPrompts === 'ungrouped';
+  const keepsDeleted = conventions.deletedPrompts === 'ungrouped';
   const others = prompts.filter((prompt) => (prompt.isDeleted && keepsDeleted) || groupsOf(prompt, by).length === 0);
   const members = others.filter((prompt) => keepsDeleted || isGrouped(request, prompt));
   return [...groups, { ...ungrouped, members, known: others, listed: groups.length, isOthers: true }];

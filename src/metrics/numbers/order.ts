@@ -35,9 +35,10 @@ export function sortedBy<Row>(
       return isLower && typeof value === 'string' ? value.toLowerCase() : value;
     }),
   }));
+  const signs = order.map(({ sign }) => sign);
   keyed.sort((a, b) => {
-    for (const [index, { sign }] of order.entries()) {
-      const compared = compare(a.values[index], b.values[index], sign);
+    for (let index = 0; index < signs.length; index++) {
+      const compared = compare(a.values[index], b.values[index], signs[index] as number);
       if (compared !== 0) return compared;
     }
     return 0;

@@ -68,9 +68,9 @@ async function listedPrompts(request: ReportRequest, now: PromptTallies['now']):
     if (now.has(id)) return !isDeleted || conventions.deletedPromptRows === 'listed';
     return matching.has(id) && !isDeleted && isListedEmpty(conventions, prompt);
   });
-  if (conventions.deletedPromptRows === 'absent') return rows;
   const known = new Set(prompts.map(({ id }) => id));
   const unknown = [...now.keys()].filter((id) => !known.has(id));
+  if (unknown.length === 0 || conventions.deletedPromptRows === 'absent') return rows;
   return [...rows, ...(await readUnknown(request, unknown, prompts.length))];
 }
 

@@ -109,9 +109,9 @@ export function listedCompetitors(
   group: GroupTally | undefined,
   isDaily: boolean,
 ): readonly Entity[] {
-  const listed = brand.competitors;
-  if (conventions.unmentioned === 'listed' || (conventions.unmentioned === 'totals' && !isDaily)) return listed;
-  return listed.filter(({ competitorId }) => isMentioned(group, competitorId));
+  const isListed = (): boolean =>
+    conventions.unmentioned === 'listed' || (conventions.unmentioned === 'totals' && !isDaily);
+  return brand.competitors.filter(({ competitorId }) => isMentioned(group, competitorId) || isListed());
 }
 
 function isMentioned(group: GroupTally | undefined, competitorId: string | null): boolean {
