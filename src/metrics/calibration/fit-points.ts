@@ -69,11 +69,20 @@ async function withFound(
 
 interface FittedPoint {
   readonly findings: PointFindings;
+  /** Whether each fact of upstream is explained by a candidate. */
+  readonly isExplained: boolean;
   /** The candidate with which other points are fitted. */
   readonly best: Candidate;
 }
 
-async function fitPoint(declared: CalibrationPoint, evidence: PointEvidence): Promise<FittedPoint> {
+async function fitPoint(point: CalibrationPoint, evidence: PointEvidence): Promise<FittedPoint> {
+  const fitted = await fitCandidates(point, evidence);
+  if (point.inferIn === undefined || fitted.isExplained) return fitted;
+  const inferred = await point.inferIn(evidence);
+  return fitCandidates({ ...point, candidates: [...point.candidates, ...inferred] }, evidence);
+}
+
+async function fitCandidates(declared: CalibrationPoint, evidence: PointEvidence): Promise<FittedPoint> {
   const before: ReadonlyMap<string, KnownFinding> = evidence.known ?? new Map();
   const isKnown = declared.names.every((name) => before.get(name)?.source === 'learned');
   const point = await withFound(declared, evidence, isKnown);
@@ -84,7 +93,7 @@ async function fitPoint(declared: CalibrationPoint, evidence: PointEvidence): Pr
   const isForeign =
     isKnown && point.isOpen === true && rows.length > 0 && rows.every(({ rows: own }) => own.length === 0);
   const isContradicted = isForeign || rows.some(({ rows: own }) => !own.every(isExplained));
-  const known = { findings: knownFindings(point, before, left), best: left[0] ?? {} };
+  const known = { findings: knownFindings(point, before, left), best: left[0] ?? {}, isExplained: !isContradicted };
   const hasEvidence = rows.some(({ rows: own }) => own.length > 0);
   if (!isContradicted && (isKnown || (!hasEvidence && left.length < point.candidates.length))) return known;
   const fitted = chooseCandidate(narrowed, rows, evidence.conventions);
@@ -135,6 +144,8 @@ function knownFindings(
 interface AnswerRows {
   readonly answer: KnownAnswer;
   readonly rows: readonly Agreement[];
+  /** Whether all facts of upstream are compared. */
+  readonly isWhole: boolean;
 }
 
 function isExplained(row: Agreement): boolean {
@@ -207,6 +218,7 @@ function chooseCandidate(
   return {
     findings: Object.fromEntries(names.map((name) => [name, findingOf(name)])),
     best,
+    isExplained: unexplained === 0 && all.every(({ isWhole }) => isWhole),
     isDecided: contradicted || (isShown && areFew && names.every(isAlone)),
     left: contradicted ? [] : left,
   };
@@ -250,7 +262,8 @@ async function readAgreements(point: CalibrationPoint, { answers, conventions, c
     const { compared, ours } = await candidateFacts({ ...point, candidates: left }, theirs, factsOf);
     const own = compareFacts(compared, ours, point.isPartial);
     const indexes = point.candidates.map((candidate) => left.indexOf(candidate));
-    all.push({ answer, rows: own.map((row) => indexes.map((at) => (at < 0 ? isExplained(row) : row[at] === true))) });
+    const rows = own.map((row) => indexes.map((at) => (at < 0 ? isExplained(row) : row[at] === true)));
+    all.push({ answer, rows, isWhole: own.length >= countFacts(compared) });
     const explaining = left.filter((_, index) => own.every((row) => row[index] === true));
     if (explaining.length > 0) left = explaining;
   }

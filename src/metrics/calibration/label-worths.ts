@@ -20,13 +20,12 @@ const ROWS_MAX = 1_000;
 const STEPS = [1, 0.5, 0.25, 0.1, 0.01, 1e-6];
 const NEAR = 1e-9;
 
-/** Returns the worths used so far, and those that explain upstream's mean sentiments if there are any. */
+/** Returns the worths that explain upstream's mean sentiments, if there are any. */
 export async function findWorths(point: CalibrationPoint, context: PointContext): Promise<Worths[]> {
-  const { labels: used } = context.conventions;
   const labels = [...context.labels.filter((label) => label !== UNLABELLED), UNLABELLED];
   const rows = await readLabelRows(point, { ...context, labels });
   const found = chooseWorths(labels, spread(rows, ROWS_MAX), defaultConventions.labels);
-  return found === null ? [used] : [used, found];
+  return found === null ? [] : [found];
 }
 
 /**

@@ -9,10 +9,10 @@ const NUMBERED = ['metrics', 'metrics_daily', 'metrics_prompts', 'metrics_groups
 const WITH_VOICE = ['metrics', 'metrics_daily', 'metrics_groups'];
 
 /** A point about how the numbers of a field are computed and written. */
-interface Form extends Pick<CalibrationPoint, 'names' | 'resources' | 'isOpen' | 'least' | 'settles'> {
+interface Form extends Pick<CalibrationPoint, 'names' | 'resources' | 'inferIn' | 'isOpen' | 'least' | 'settles'> {
   readonly field: string;
   /** Returns the candidates besides the defaults, from the numbers of upstream. */
-  formsOf(reported: readonly number[], context: PointContext): readonly Candidate[] | Promise<readonly Candidate[]>;
+  formsOf(reported: readonly number[], context: PointContext): readonly Candidate[];
 }
 
 // The first convention rounds the numbers.
@@ -34,9 +34,11 @@ const sentiment = formPoint({
   names: ['sentiment', 'labels'],
   resources: NUMBERED,
   field: 'sentiment',
-  formsOf: async (reported, context) => {
+  formsOf: (reported, { conventions: { labels } }) =>
+    roundingsOf(reported).map((rounding) => ({ labels, sentiment: rounding })),
+  inferIn: async (context) => {
+    const roundings = roundingsOf(factsIn(sentiment, context.answers) as number[]);
     const worths = await findWorths(sentiment, context);
-    const roundings = roundingsOf(reported);
     return worths.flatMap((labels) => roundings.map((rounding) => ({ labels, sentiment: rounding })));
   },
   // Roundings of halves differ in negative numbers only. The first of several maps of worths that explain all rows is used.

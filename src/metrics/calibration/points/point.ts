@@ -65,6 +65,8 @@ export interface CalibrationPoint {
   readonly candidates: readonly Candidate[];
   /** Returns more candidates, those that the responses suggest. */
   candidatesIn?(context: PointContext): Promise<readonly Candidate[]>;
+  /** Returns candidates that take more work, which are compared only if no other explains all facts. */
+  inferIn?(context: PointContext): Promise<readonly Candidate[]>;
   /** Whether the response to a question is evidence; default: every one. */
   concerns?(question: ReportQuestion): boolean;
   /**
