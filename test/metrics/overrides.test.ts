@@ -38,10 +38,6 @@ describe('the conventions setting', () => {
 
   test.for<[unknown, RegExp]>([
     [
-      { overLimit: 'clamped' },
-      /conventions\.overLimit is not a setting any more; remove it: invalid requests are answered with 400 invalid_parameter$/,
-    ],
-    [
       { visibilty: {} },
       /^sightline\.config\.json: conventions has an unknown setting "visibilty"; allowed: visibility, /,
     ],

@@ -6,7 +6,7 @@ import { readShapes, type Shapes } from '../../warehouse/ledger/shapes.ts';
 import { type Finding, LISTED_MAX, wilsonLow } from './candidates.ts';
 import { withCommonForms } from './common-forms.ts';
 import { defaultConventions, LIST_ORDERS } from './conventions.ts';
-import { type Findings, hasFindings, writeFindings } from './findings.ts';
+import { type Findings, readStoredFindings, writeFindings } from './findings.ts';
 import { fitPoints } from './fit-points.ts';
 import { readEvidence } from './point-evidence.ts';
 
@@ -28,17 +28,13 @@ export async function calibrateConventions(
   { catalogue, now, onlyIfNone = false }: CalibrationOptions,
 ): Promise<string[]> {
   return database.transaction(async (session) => {
-    if (onlyIfNone && (await hasFindings(session))) return [];
+    if (onlyIfNone && (await readStoredFindings(session.query)).size > 0) return [];
     const shapes = await readShapes(session.query);
     const points = withCommonForms(await fitPoints(await readEvidence(session.query, { catalogue, shapes })));
     const findings: Record<string, Finding<unknown>> = { ...points, ...fitListOrders(shapes) };
     await writeFindings(session, findings as Findings, now);
-    return contradictedOf(findings);
+    return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
   });
-}
-
-function contradictedOf(findings: Readonly<Record<string, Finding<unknown>>>): string[] {
-  return Object.entries(findings).flatMap(([name, { contradicted }]) => (contradicted ? [name] : []));
 }
 
 // Finds the orders of paged lists, which the pages that a sync reads decide.

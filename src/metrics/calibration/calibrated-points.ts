@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { number, time, type ValueOf } from '../../contract/operation/json-parts.ts';
 import type { Conventions } from './conventions.ts';
-import { aboutConvention, describeConvention } from './descriptions.ts';
+import { abouts, describeConvention } from './descriptions.ts';
 import type { StoredFinding } from './findings.ts';
 
 /** A point that the specification leaves open. */
@@ -40,7 +40,7 @@ export function toPoint(
 ): CalibratedPoint {
   return {
     name,
-    about: aboutConvention(name),
+    about: abouts[name],
     state: isConfigured ? 'configured' : stateOf(stored),
     value: used[name],
     text: describeConvention(name, used[name]),

@@ -91,10 +91,7 @@ export const choices = {
 /** Names of these points. */
 export type ChoiceName = keyof typeof choices;
 
-/** The value of each point. */
-export type Choices = { readonly [Name in ChoiceName]: keyof (typeof choices)[Name] & string };
-
 /** The possible values of each point, the default first. */
 export const pointChoices = Object.fromEntries(
   Object.entries(choices).map(([name, values]) => [name, Object.keys(values)]),
-) as unknown as { readonly [Name in ChoiceName]: readonly Choices[Name][] };
+) as unknown as { readonly [Name in ChoiceName]: readonly (keyof (typeof choices)[Name] & string)[] };

@@ -1,10 +1,11 @@
 import { toExactJson } from '../../base/json.ts';
+import { choices } from './choices.ts';
 import { type Conventions, type Rounding, type ShareForm } from './conventions.ts';
 import { describeRounding } from './forms.ts';
-import { choiceText, hasWords, orderText } from './point-words.ts';
+import { choiceText, orderText } from './point-words.ts';
 
 /** What the specification leaves open, as phrases, in the order of the documentation. */
-const abouts: Readonly<Record<keyof Conventions, string>> = {
+export const abouts: Readonly<Record<keyof Conventions, string>> = {
   combinedEngine: 'the engine of daily rows over all engines',
   competitorType: 'the entity type of competitors',
   emptyDays: 'whether days without responses have rows',
@@ -64,11 +65,6 @@ const abouts: Readonly<Record<keyof Conventions, string>> = {
 /** Names of all conventions, in the order of the documentation. */
 export const conventionNames = Object.keys(abouts) as readonly (keyof Conventions)[];
 
-/** Returns what the specification leaves open, as a phrase. */
-export function aboutConvention(name: keyof Conventions): string {
-  return abouts[name];
-}
-
 /** Returns the value of a convention in a few words. */
 export function describeConvention(name: keyof Conventions, value: unknown): string {
   switch (name) {
@@ -91,7 +87,7 @@ export function describeConvention(name: keyof Conventions, value: unknown): str
         .map(([label, weight]) => `${label} ${weight}`)
         .join(', ');
     default:
-      if (hasWords(name)) return `${String(value)}: ${choiceText(name, value as Conventions[typeof name])}`;
+      if (Object.hasOwn(choices, name)) return `${String(value)}: ${choiceText(name, value)}`;
       return Array.isArray(value) ? orderText(value) : typeof value === 'string' ? value : toExactJson(value);
   }
 }

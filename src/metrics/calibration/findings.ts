@@ -75,11 +75,6 @@ export async function readDoubts(query: Query): Promise<Doubts> {
   return doubts;
 }
 
-/** Whether calibration has ever run on this warehouse. */
-export async function hasFindings(session: Session): Promise<boolean> {
-  return (await session.all('SELECT 1 FROM sync.calibration LIMIT 1')).length > 0;
-}
-
 /** Replaces the stored findings. `now` is epoch milliseconds; a finding with the same value and state keeps its time. */
 export async function writeFindings(session: Session, findings: Findings, now: number): Promise<void> {
   const stored = await readStoredFindings(session.query);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CONFIG_FILE } from '../../base/config/config-file.ts';
 import { describeIssue } from '../../base/config/setting-schema.ts';
 import { SightlineError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import { type Conventions, conventionSchemas } from './conventions.ts';
 
 const overridesSchema = z
@@ -24,13 +25,6 @@ const overridesSchema = z
 /** The `conventions` setting: conventions, or parts of them, that override calibrated ones. */
 export type ConventionOverrides = z.infer<typeof overridesSchema>;
 
-/** Former settings about invalid requests. */
-const removed: readonly string[] = [
-  ...['overLimit', 'invalidLimit', 'overRange', 'reversedRange', 'futureRange', 'invalidDay', 'unknownParameter'],
-  ...['invalidChoice', 'unknownEngine', 'engineCase', 'unknownPrompt', 'unknownGroup', 'unknownCompetitor'],
-  ...['deletedIds', 'invalidId', 'idCase', 'invalidBrandId'],
-];
-
 /**
  * Validates the `conventions` setting.
  * @throws `config_invalid` with the name of the setting, the value and the allowed values.
@@ -39,11 +33,7 @@ export function toOverrides(given: unknown): ConventionOverrides {
   const parsed = overridesSchema.safeParse(given);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues as [z.core.$ZodIssue];
-  const former = issue.code === 'unrecognized_keys' ? issue.keys.find((key) => removed.includes(key)) : undefined;
-  const problem =
-    former === undefined
-      ? describeIssue(overridesSchema, issue, given, 'conventions')
-      : `conventions.${former} is not a setting any more; remove it: invalid requests are answered with 400 invalid_parameter`;
+  const problem = describeIssue(overridesSchema, issue, given, 'conventions');
   throw new SightlineError('config_invalid', `${CONFIG_FILE}: ${problem}`);
 }
 
@@ -51,19 +41,11 @@ export function toOverrides(given: unknown): ConventionOverrides {
 export function mergeConventions(learned: Conventions, overrides: ConventionOverrides): Conventions {
   const merged: Record<string, unknown> = { ...learned };
   for (const [name, value] of Object.entries(overrides)) {
-    const isPart = isObject(value) && isObject(merged[name]);
-    merged[name] = isPart ? { ...(merged[name] as object), ...withoutUndefined(value) } : value;
+    const isPart = isRecord(value) && isRecord(merged[name]);
+    merged[name] = isPart ? { ...(merged[name] as object), ...value } : value;
   }
   const labels = Object.entries(merged['labels'] as Record<string, number | null>).filter(
     ([, weight]) => weight !== null,
   );
   return { ...(merged as unknown as Conventions), labels: Object.fromEntries(labels) as Record<string, number> };
-}
-
-function withoutUndefined(value: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

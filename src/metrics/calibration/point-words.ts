@@ -1,15 +1,11 @@
 import { CASELESS, sortKeyOf } from '../numbers/order.ts';
-import { type ChoiceName, choices } from './choices.ts';
+import { choices } from './choices.ts';
 import type { Conventions, Rounding } from './conventions.ts';
 
-/** Returns the value of a point in words. */
-export function choiceText<Name extends ChoiceName>(name: Name, value: Conventions[Name]): string {
-  return (choices[name] as Readonly<Record<string, string>>)[value] ?? value;
-}
-
-/** Whether a convention has values in words. */
-export function hasWords(name: keyof Conventions): name is ChoiceName {
-  return Object.hasOwn(choices, name);
+/** Returns the value of a convention in words, or the value if it has none. */
+export function choiceText(name: keyof Conventions, value: unknown): string {
+  const texts: Partial<Record<string, Readonly<Record<string, string>>>> = choices;
+  return texts[name]?.[String(value)] ?? String(value);
 }
 
 /** Names of sort keys, if the name of the field is not enough. */

@@ -12,7 +12,7 @@ interface Note {
 const wholes = { citations: null, responses: 'all responses', citing: 'the responses that cite a page' } as const;
 
 /** Measures, and contents of tables, of which upstream may have another definition than the metrics layer. */
-const notes = {
+const notes: Readonly<Record<string, Note>> = {
   visibility: {
     point: 'countedResponses',
     text: ({ countedResponses: value }) =>
@@ -42,15 +42,12 @@ const notes = {
         ? null
         : `Pages have their latest title here, and the API shows ${choiceText('urlTitle', value)}`,
   },
-} as const satisfies Readonly<Record<string, Note>>;
-
-/** Names of the notes. */
-export type UpstreamNoteName = keyof typeof notes;
+};
 
 /** Returns a sentence for each measure that upstream defines in another way, by measure. */
-export function upstreamNotes(conventions: Conventions, doubts: Doubts): Partial<Record<UpstreamNoteName, string>> {
+export function upstreamNotes(conventions: Conventions, doubts: Doubts): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries<Note>(notes).flatMap(([name, { point, text }]) => {
+    Object.entries(notes).flatMap(([name, { point, text }]) => {
       const own = text(conventions);
       return own === null ? [] : [[name, `${own}${doubtText([point], doubts)}.`]];
     }),
