@@ -90,12 +90,12 @@ export function numbers(field: string): ReadFacts {
   };
 }
 
-/** Reads something about the top competitors of each prompt. */
-export function topCompetitors(read: (rivals: readonly Row[]) => unknown, ...fields: readonly string[]): ReadFacts {
+/** Reads something about the top competitors of each prompt. Lists of other numbers of responses cannot be compared. */
+export function topCompetitors(read: (rivals: readonly Row[]) => unknown): ReadFacts {
   return (response) => {
-    const found = rowsOf(response).map(({ topCompetitors: listed, ...row }): [string, unknown] => {
-      const rivals = Array.isArray(listed) ? listed.filter(isRecord) : [];
-      return [identityOf(row, ['promptId', ...fields]), read(rivals)];
+    const found = rowsOf(response).map((row): [string, unknown] => {
+      const rivals = Array.isArray(row['topCompetitors']) ? row['topCompetitors'].filter(isRecord) : [];
+      return [identityOf(row, ['promptId', 'responses']), read(rivals)];
     });
     return { kind: 'values', values: new Map(found) };
   };

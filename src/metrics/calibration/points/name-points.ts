@@ -35,15 +35,16 @@ const competitorType: CalibrationPoint = pointOf(
   },
 );
 
-const topCompetitorsMost: CalibrationPoint = pointOf(
-  ['topCompetitors'],
+// A wrong maximum explains most lists with another wrong value.
+const topIds: CalibrationPoint = pointOf(
+  ['topCompetitors', 'topCompetitorsBrand', 'topCompetitorsDeleted', 'topCompetitorsUnmentioned'],
   ['metrics_prompts'],
-  topCompetitors((rivals) => rivals.length, 'responses'),
+  topCompetitors((rivals) => rivals.map((rival) => identityOf(rival, ['competitorId'])).sort()),
   {
-    isPartial: true,
-    candidatesIn: async (context) => {
-      const seen = (valuesSeen(topCompetitorsMost, context) as number[]).toSorted((a, b) => a - b);
-      return [...seen, TOP_UNBOUNDED].map((most) => ({ topCompetitors: most }));
+    candidatesIn: async ({ answers }) => {
+      const lengths = (factsIn(topIds, answers) as string[][]).map(({ length }) => length);
+      const most = [Math.max(0, ...lengths), TOP_UNBOUNDED];
+      return most.flatMap((max) => topIds.candidates.map((candidate) => ({ ...candidate, topCompetitors: max })));
     },
   },
 );
@@ -111,7 +112,7 @@ export const namePoints: readonly CalibrationPoint[] = [
   combinedEngine,
   competitorType,
   pointOf(['emptyDays'], ['metrics_daily'], members()),
-  topCompetitorsMost,
+  topIds,
   ungrouped,
   brandedGroups,
 ];

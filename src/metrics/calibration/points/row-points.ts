@@ -18,11 +18,6 @@ export const countPoints: readonly CalibrationPoint[] = [
   pointOf(['repeatedMentions'], ['metrics_daily'], values('mentions', 'avgPosition', 'sentiment'), PARTIAL),
   pointOf(['deletedPromptRows'], PROMPTS, members()),
   pointOf(['outsideDays'], ['metrics_daily'], members()),
-  pointOf(
-    ['topCompetitorsBrand', 'topCompetitorsDeleted', 'topCompetitorsUnmentioned'],
-    PROMPTS,
-    topCompetitors((rivals) => rivals.map((rival) => identityOf(rival, ['competitorId'])).sort()),
-  ),
   pointOf(['changeFromZero'], CHANGES, values('visibilityChange'), PARTIAL),
   // The change between two ranges without responses depends on both.
   pointOf(['emptyChange', 'changeToEmpty'], CHANGES, values('visibilityChange'), PARTIAL),
