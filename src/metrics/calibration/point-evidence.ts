@@ -56,15 +56,22 @@ async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
   });
 }
 
-// Upstream computes the reports of all brands alike, so the longest of those that differ in brand and range only is enough.
+// Upstream computes the reports of all brands alike, so one of those that differ in brand and range only is enough: that of the brand with
+// the longest reports, whose lists are read once, unless another brand has a report that is much longer.
 function longestReports(answers: readonly KeptAnswer[]): KeptAnswer[] {
-  const longest = new Map<string, KeptAnswer>();
+  const lengths = new Map<string | null, number>();
+  const lengthOf = ({ body }: KeptAnswer): number => body?.length ?? 0;
   const reports = answers.filter(({ purpose }) => purpose === 'report');
+  for (const report of reports) lengths.set(report.brandId, (lengths.get(report.brandId) ?? 0) + lengthOf(report));
+  const [longest] = [...lengths].toSorted(([, a], [, b]) => b - a);
+  const worthOf = (report: KeptAnswer): number => lengthOf(report) * (report.brandId === longest?.[0] ? 2 : 1);
+  const kept = new Map<string, KeptAnswer>();
   for (const report of reports) {
     const { from: _, to: __, ...others } = report.query;
     const kind = toCanonicalJson([report.resource, others]);
-    if ((report.body?.length ?? 0) > (longest.get(kind)?.body?.length ?? 0)) longest.set(kind, report);
+    const known = kept.get(kind);
+    if (known === undefined || worthOf(report) > worthOf(known)) kept.set(kind, report);
   }
-  const kept = new Set(longest.values());
-  return answers.filter((answer) => answer.purpose !== 'report' || kept.has(answer));
+  const all = new Set(kept.values());
+  return answers.filter((answer) => answer.purpose !== 'report' || all.has(answer));
 }

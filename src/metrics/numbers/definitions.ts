@@ -49,11 +49,11 @@ export function avgPosition(conventions: Conventions, { positions }: MentionCoun
 export function sentiment(conventions: Conventions, { labels }: MentionCounts): number | null {
   let count = 0;
   let sum = 0;
-  for (const [label, times] of Object.entries(labels)) {
-    const weight = Object.hasOwn(conventions.labels, label) ? conventions.labels[label] : undefined;
-    if (weight === undefined) continue;
+  const { labels: worths } = conventions;
+  for (const label of Object.keys(worths)) {
+    const times = Object.hasOwn(labels, label) ? (labels[label] ?? 0) : 0;
     count += times;
-    sum += times * weight;
+    sum += times * (worths[label] ?? 0);
   }
   return count === 0 ? emptySentimentOf(conventions) : round(conventions.sentiment, sum / count);
 }

@@ -1,7 +1,7 @@
 import { formPoints } from './form-points.ts';
 import { namePoints } from './name-points.ts';
 import type { CalibrationPoint } from './point.ts';
-import { countPoints, emptyPoints, memberPoints, orderPoints } from './row-points.ts';
+import { countPoints, rowPoints } from './row-points.ts';
 
 /**
  * The points that whole responses decide. Points that decide which rows there are and how numbers are written come before those that
@@ -11,7 +11,5 @@ export const calibrationPoints: readonly CalibrationPoint[] = [
   ...namePoints,
   ...countPoints,
   ...formPoints,
-  ...emptyPoints,
-  ...memberPoints,
-  ...orderPoints,
+  ...rowPoints,
 ];

@@ -25,8 +25,8 @@ export const countPoints: readonly CalibrationPoint[] = [
   pointOf(['trafficTotals'], ['traffic'], values('aiSessions', 'keyEvents', 'revenue', 'shareOfSite')),
 ];
 
-/** Points about numbers without responses, mentions or sessions. */
-export const emptyPoints: readonly CalibrationPoint[] = [
+/** Points about numbers without responses, mentions or sessions, about which rows reports have, and about their order. */
+export const rowPoints: readonly CalibrationPoint[] = [
   pointOf(['emptyShare'], NUMBERS, values('visibility'), PARTIAL),
   pointOf(['emptyVoice'], [...TOTALS, ...GROUPS], values('shareOfVoice'), {
     ...PARTIAL,
@@ -41,10 +41,6 @@ export const emptyPoints: readonly CalibrationPoint[] = [
     ...PARTIAL,
     settles: { emptySite: ({ emptySite, emptyShare }) => (emptySite === 'share' ? emptyShare : emptySite) },
   }),
-];
-
-/** Points about which rows reports have. */
-export const memberPoints: readonly CalibrationPoint[] = [
   pointOf(['unmentioned'], TOTALS, members()),
   pointOf(['emptyRange'], ['metrics'], members()),
   pointOf(['groupMembers'], GROUPS, values('responses')),
@@ -54,10 +50,6 @@ export const memberPoints: readonly CalibrationPoint[] = [
   pointOf(['groupPrompts', 'groupPromptsFilter'], GROUPS, values('prompts')),
   pointOf(['promptRows'], PROMPTS, members()),
   pointOf(['urlTitle'], ['cited_urls'], members('title')),
-];
-
-/** Points about the order of rows. */
-export const orderPoints: readonly CalibrationPoint[] = [
   pointOf(['entityOrder'], TOTALS, entityOrder, PARTIAL),
   pointOf(['dayOrder'], ['metrics_daily'], order),
   pointOf(['promptOrder'], PROMPTS, order),
