@@ -33,7 +33,7 @@ export async function generate(dataFolder: string, responses: number): Promise<G
   await mkdir(folder, { recursive: true });
   const paths = { warehouse: join(folder, 'warehouse.duckdb'), copy: join(folder, 'analytics.duckdb') };
   const catalogue = createCatalogue(declarations);
-  const warehouse = await openWarehouse(paths.warehouse, catalogue, { memoryLimitMb: 2048 });
+  const warehouse = await openWarehouse(paths.warehouse, catalogue, { memoryLimitMb: 6_144 });
   const { database } = warehouse;
   const today = new Date().toISOString().slice(0, 10);
   try {
