@@ -191,7 +191,7 @@ function chooseCandidate(
     left.every((one) => isDeepStrictEqual(partOf(one, name), partOf(best, name)));
   // A few of many numbers may differ for other reasons.
   const areFew = unexplained === 0 || (point.rounds !== undefined && explained.length >= AGREEING_LEAST * rows.length);
-  const isUsed = contradicted ? agreed > settled.length / 2 : isShown;
+  const isUsed = !contradicted || agreed > settled.length / 2;
   const findingOf = (name: keyof Conventions): Finding<unknown> => {
     const isFound = isShown && isAlone(name);
     const isLearned = isFound && areFew;
