@@ -20,8 +20,7 @@ import { readValueLists } from '../warehouse/value-lists.ts';
 import { type BrandCounts, createBrandCounts } from './brand-counts.ts';
 import { type Coverage, readCoverage } from './coverage.ts';
 import { type DataVersions, readDataVersions } from './data-versions.ts';
-import { readSpellings } from './id-spellings.ts';
-import type { ReportForms } from './report-forms.ts';
+import { type ReportForms, readSpellings } from './report-forms.ts';
 import { createRowCache, type RowCache } from './row-cache.ts';
 
 /** An open replica, with the metadata that every response needs. */

@@ -1,16 +1,49 @@
-import { isRecord } from '../base/json.ts';
-import type { FieldWriters } from '../contract/field-forms.ts';
+import { isRecord, parseExactJson } from '../base/json.ts';
+import type { Catalogue } from '../contract/catalogue.ts';
+import { FIELD_FORMS, type FieldWriters } from '../contract/field-forms.ts';
 import { type ColumnKind, type Fields, metaOf } from '../contract/fields.ts';
 import { BODY_PLACE, bodyFields } from '../contract/observed-forms.ts';
 import type { ResourceDeclaration } from '../contract/resource.ts';
-import { mapIds, type ValueWriter } from '../contract/value-forms.ts';
+import { itemColumnOf } from '../contract/tables.ts';
+import { idsIn, mapIds, type ValueWriter } from '../contract/value-forms.ts';
 import type { Report } from '../metrics/numbers/report-request.ts';
+import type { Query } from '../warehouse/database.ts';
+import type { Shapes } from '../warehouse/ledger/shapes.ts';
+import { quoted } from '../warehouse/schema.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The forms of a report, and the texts of ids whose case differs from that of other ids, by the id in lower case. */
+/** The forms of a report, and the result of `readSpellings`. */
 export interface ReportForms extends FieldWriters {
   readonly spellings: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads the texts of ids by the id in lower case, if upstream writes ids of a field in different cases; otherwise empty. They come from
+ * lists and reports; tables of dated items are too long, and their ids are also in the lists.
+ */
+export async function readSpellings(
+  query: Query,
+  catalogue: Catalogue,
+  { rows }: Shapes,
+): Promise<Map<string, string>> {
+  const spellings = new Map<string, string>();
+  const computed = new Set(
+    catalogue.resources.filter(({ computes }) => computes !== undefined).map(({ name }) => name),
+  );
+  const varies = rows.some(([resource, name]) => computed.has(resource) && name.startsWith(FIELD_FORMS.varies('')));
+  if (!varies) return spellings;
+  for (const resource of catalogue.resources.filter(({ change }) => change.kind !== 'detail')) {
+    for (const table of resource.derived.filter(({ extent }) => extent.kind !== 'time')) {
+      const item = quoted(itemColumnOf(resource, table));
+      const items = await query(
+        `SELECT DISTINCT CAST(${item} AS VARCHAR) FROM ${quoted(table.name)} WHERE ${item} IS NOT NULL`,
+      );
+      const ids = items.flatMap(([text]) => idsIn(parseExactJson(String(text))));
+      for (const id of ids) spellings.set(id.toLowerCase(), id);
+    }
+  }
+  return spellings;
 }
 
 /** Writes a computed report in upstream's forms. Values that are written already, such as stored rows of visits, are not changed. */
