@@ -33,9 +33,8 @@ export function withoutPrompt({ kind, name, sentence }: Pick<Opportunity, 'kind'
 /** Returns the opportunities of the brand and days, the open and greatest first. Other filters do not apply. */
 export function useOpportunities(limit: number): Loaded<{ readonly opportunities: readonly Opportunity[] }> {
   const { brand, range } = useScope();
-  const isKnown = brand !== null && range !== null;
-  const params = isKnown ? { brand: brand.id, ...range, limit } : {};
-  return useResource(isKnown ? '/data/opportunities' : null, params, 'last');
+  const params = brand && range && { brand: brand.id, ...range, limit };
+  return useResource(params && '/data/opportunities', params ?? {}, 'last');
 }
 
 /** The greatest open opportunities, each with a link. */

@@ -10,9 +10,8 @@ import { useScope } from '../../state/scope.tsx';
 /** The brief of the brand and days. Other filters do not apply. */
 export function Morning(): JSX.Element {
   const { brand, range } = useScope();
-  const isKnown = brand !== null && range !== null;
-  const params = isKnown ? { brand: brand.id, from: range.from, to: range.to } : {};
-  const loaded = useResource<Brief>(isKnown ? '/data/brief' : null, params, 'last');
+  const params = brand && range && { brand: brand.id, from: range.from, to: range.to };
+  const loaded = useResource<Brief>(params && '/data/brief', params ?? {}, 'last');
   return (
     <section class="card" aria-label="Brief">
       <WhenLoaded of={loaded}>{(brief) => <Contents brief={brief} />}</WhenLoaded>
