@@ -5,7 +5,7 @@ import { SightlineError } from '../errors.ts';
 import { removedSettings, removedValues } from '../removed-names.ts';
 import { utf8Text } from '../utf8.ts';
 import { budgetSchema } from './budget-settings.ts';
-import { destinationsSchema } from './destination-settings.ts';
+import { destinationsSchema, HOME_KINDS } from './destination-settings.ts';
 import { notifySchema } from './notify-settings.ts';
 import { oauthSchema } from './oauth-settings.ts';
 import { publishSchema } from './publish-settings.ts';
@@ -147,7 +147,7 @@ const inFile = {
     .meta({ about: 'where snapshots are published', whenUnset: 'the folder of the workspace' }),
   destinations: destinationsSchema.optional().meta({ about: 'databases that `sightline load` fills, by name' }),
   home: workspaceName
-    .describe('the name of a destination, not of kind mysql or iceberg')
+    .describe(`the name of a destination, ${HOME_KINDS}`)
     .optional()
     .meta({ about: 'the destination that keeps the warehouse between runs' }),
   resources: z.strictObject(resources).optional(),

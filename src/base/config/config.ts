@@ -17,7 +17,7 @@ import {
   readConfigFile,
   resources,
 } from './config-file.ts';
-import { type DestinationTarget, readDestination } from './destination-settings.ts';
+import { type DestinationTarget, HOME_KINDS, NO_HOMES, readDestination } from './destination-settings.ts';
 import { nonEmpty } from './environment.ts';
 import { checkKey, readSecret } from './key-file.ts';
 import { isPrivateWay, type NotifyTarget, PRIVATE_WAY, readNotify } from './notify-settings.ts';
@@ -266,9 +266,6 @@ function checkBaseUrl(name: string, value: string | undefined, allowHttp: boolea
   return url.href.replace(/\/+$/, '');
 }
 
-// A transaction of Iceberg has no two tables, and one of MySQL does not see that another one has taken the lease.
-const NO_HOMES: readonly (string | undefined)[] = ['mysql', 'iceberg'];
-
 function readHome(
   flag: string | undefined,
   setting: string | undefined,
@@ -276,8 +273,8 @@ function readHome(
 ): string | null {
   const home = flag ?? setting;
   if (home === undefined) return null;
-  const names = Object.keys(destinations).filter((name) => !NO_HOMES.includes(destinations[name]?.kind));
+  const names = Object.keys(destinations).filter((name) => !NO_HOMES.some((kind) => kind === destinations[name]?.kind));
   if (names.includes(home)) return home;
-  const allowed = names.length === 0 ? 'a name of destinations, not of kind mysql or iceberg' : names.join(', ');
+  const allowed = names.length === 0 ? `a name of destinations, ${HOME_KINDS}` : names.join(', ');
   throw invalid(flag === undefined ? 'home' : '--home', home, allowed);
 }

@@ -6,6 +6,11 @@ import { readSecret } from './key-file.ts';
 import { readEndpoint } from './publish-settings.ts';
 import { variableName, workspaceName } from './shared-schemas.ts';
 
+/** Kinds that cannot be a home: a transaction of Iceberg has one table, and one of MySQL does not see that another one has taken the lease. */
+export const NO_HOMES = ['mysql', 'iceberg'] as const;
+/** Description of the kinds of a home. */
+export const HOME_KINDS = `not of kind ${NO_HOMES.join(' or ')}`;
+
 /** A destination with its connection. A URL may contain a password: never show, log or write it. */
 export type DestinationTarget = {
   /** Whether each workspace has a schema of its own. */

@@ -56,8 +56,8 @@ async function readKnownAnswers(query: Query): Promise<KnownAnswer[]> {
   });
 }
 
-// Upstream computes the reports of all brands alike, so one of those that differ in brand and range only is enough: that of the brand with
-// the longest reports, whose lists are read once, unless another brand has a report that is much longer.
+// Selects one of the reports that differ in brand and range only, because upstream computes the reports of all brands alike. The brand with
+// the longest reports is used, so that its lists are read once. A report of another brand is used if it is much longer.
 function longestReports(answers: readonly KeptAnswer[]): KeptAnswer[] {
   const lengths = new Map<string | null, number>();
   const lengthOf = ({ body }: KeptAnswer): number => body?.length ?? 0;

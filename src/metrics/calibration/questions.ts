@@ -3,7 +3,7 @@ import { addDays, dayOf, earlierDay, laterDay } from '../../contract/time.ts';
 import type { Query } from '../../warehouse/database.ts';
 import type { ReportQuestion } from './points/point.ts';
 
-/** A request whose response is evidence for points that the reports of a sync leave open. */
+/** A request for evidence about points that the reports of a sync leave open. */
 export interface CalibrationQuestion extends ReportQuestion {
   /** What the response shows, in a few words, such as `groups under a filter by tag`. */
   readonly reason: string;

@@ -34,7 +34,7 @@ export async function readReportedBrand(
   };
 }
 
-/** Whether reports list competitors that are no longer tracked. */
+/** Whether reports list deleted competitors. */
 export function keepsFormer({ topCompetitorsDeleted }: KeptCompetitors): boolean {
   return topCompetitorsDeleted !== 'excluded';
 }

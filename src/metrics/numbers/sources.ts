@@ -119,7 +119,7 @@ export async function reportPages(request: ReportRequest): Promise<Report> {
   const bindings = createBindings();
   const { table, where } = cited(request, bindings);
   const most = Number(asked.values['limit']);
-  // Bound where it is used, because a statement must use each bound value.
+  // The limit is bound in the branch that uses it, because a statement must use each bound value.
   const limit = (): string => bindings.bind(most);
   const isSorted = !isCompared(request);
   // Titles are read for the listed pages only, because that is slower; unless the order needs them.

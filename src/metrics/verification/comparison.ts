@@ -49,9 +49,9 @@ export interface RowKind {
   readonly name: string;
   readonly counts: readonly string[];
   readonly numbers: Readonly<Partial<Record<string, Measure>>>;
-  /** Whose rows without a partner are differences; default: neither side's, because the sides need not have the same rows. */
+  /** Rows that are differences if the other side lacks them: computed rows or all rows; default: none. */
   readonly unmatched?: 'own' | 'all';
-  /** Whether the numbers of a row with these counts are compared; default: of every row. */
+  /** Returns whether shares and means of a row with these counts are compared; default: true. */
   comparesNumbers?(counts: Row): boolean;
 }
 
@@ -97,7 +97,7 @@ export const ENTITY_NUMBERS = {
 export const MENTIONS = 'mentions';
 
 /**
- * Compares the rows that upstream reported with the computed ones. Computed rows whose first count is at most `cut` need no partner.
+ * Compares reported rows with computed rows. A computed row may be missing in the report if its first count is at most `cut`.
  */
 export function compareRows(
   kind: RowKind,

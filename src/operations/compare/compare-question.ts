@@ -19,7 +19,7 @@ const LISTED_MAX = 20;
 /** Data that were read longer ago than this may lack what upstream has now: lists and recent days; days that were over when they were read. */
 const FRESH_MS = { open: 15 * 60_000, over: 6 * 3_600_000 } as const;
 
-/** A question whose responses differ. */
+/** A question with different responses of upstream and of the workspace. */
 export const differingQuestion = z.object({
   resource: z.string(),
   brandId: z.string().nullable(),

@@ -151,7 +151,7 @@ async function readWarehouseId(query: Query): Promise<string> {
   return row === undefined ? readOrigin(query) : String(row[0]);
 }
 
-/** Codes of errors whose message is complete. Other messages are replaced by the one of the database. */
+/** Codes of errors with a complete message. Other messages are replaced by the message of the database. */
 const COMPLETE: readonly ErrorCode[] = ['destination_newer', 'destination_failed', 'extension_missing', 'disk_full'];
 /** Prefix that DuckDB adds to the message of another database. */
 const WRAPPED = /^(\w+ )+Error: (Failed to \w+ query ".*": )?/;

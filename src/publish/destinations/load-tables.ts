@@ -61,7 +61,7 @@ export async function loadTables(
   }
   await session.run('BEGIN TRANSACTION');
   try {
-    // The first statement, because a transaction goes on to read what it has read once, whatever others commit.
+    // The lock must be the first statement: MySQL's transactions read the state of their first read.
     if (attachment.locksPosition && !load.dryRun)
       await session.run(
         onPosition(attachment, `SET warehouse = warehouse WHERE workspace = ${literal(load.workspace)}`),

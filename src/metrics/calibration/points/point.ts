@@ -80,7 +80,7 @@ export interface CalibrationPoint {
   readonly least?: number;
   /** The part of a value that all of the best candidates must have alike to determine it; default: the value. */
   readonly settles?: { readonly [Name in keyof Conventions]?: (candidate: Conventions) => unknown };
-  /** Whether the facts also depend on other points, so that facts on which all candidates agree are no evidence. */
+  /** Whether the facts also depend on other points. A fact is then evidence only if the candidates differ in it. */
   readonly isPartial?: boolean;
   readonly facts: ReadFacts;
 }
