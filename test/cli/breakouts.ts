@@ -148,6 +148,7 @@ export function breakOuts({ file, outside }: { file: string; outside: string }):
     // Statements that never end.
     limited("SELECT repeat('x', 2000000000)", /memory/),
     limited("SELECT list(repeat('x', 200000)) FROM range(100000)", /memory/),
+    limited('SELECT range(100000) FROM range(100)', /memory/),
     limited("SELECT count(DISTINCT i || repeat('x', 60)) FROM range(30000000) t(i)", /memory/),
     endless('WITH RECURSIVE t AS (SELECT 1 AS i UNION ALL FROM t) SELECT count(*) FROM t', /time|long|memory/),
     endless('SELECT sum(hash(a.range + b.range)) FROM range(100000) a, range(100000) b', /long/),

@@ -1,4 +1,9 @@
-import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type {
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBMaterializedResult,
+  DuckDBPreparedStatement,
+} from '@duckdb/node-api';
 import { SightlineError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import { duckdb } from '../duckdb.ts';
@@ -14,6 +19,20 @@ export async function run(
     return await prepared.run();
   } finally {
     prepared.destroySync();
+  }
+}
+
+/**
+ * Reads a result in chunks. If DuckDB cannot allocate a chunk, it returns null or no rows, as after the last one.
+ * @throws an error in DuckDB's form if a chunk is missing
+ */
+export async function* chunksOf(result: DuckDBMaterializedResult): AsyncGenerator<DuckDBDataChunk> {
+  for (let rows = 0; rows < result.rowCount;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0)
+      throw new Error(`Out of Memory Error: ${rows} of ${result.rowCount} rows could be read`);
+    rows += chunk.rowCount;
+    yield chunk;
   }
 }
 

@@ -7,7 +7,7 @@ import { openReadOnly } from '../file/read-only.ts';
 import { toPlain } from '../reader.ts';
 import { INSTANT, literal, quoted } from '../schema.ts';
 import { type Audience, allowStatements } from './allow-statements.ts';
-import { parserOf, prepareChecked, run } from './checked-statements.ts';
+import { chunksOf, parserOf, prepareChecked, run } from './checked-statements.ts';
 import { type Encode, INTERRUPT_EVERY_MS, sendHead } from './guarded-head.ts';
 import type { Done, EncodeResult, QueryLimits, Reply, Request } from './guarded-protocol.ts';
 import { complete, send, sent } from './guarded-replies.ts';
@@ -175,7 +175,7 @@ async function sendResult(
   if (counted.rows > rowsMax) {
     throw new SightlineError('query_limit', `the result has ${counted.rows} rows; allowed: ${rowsMax}`);
   }
-  for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+  for await (const chunk of chunksOf(result)) {
     if (isInterrupted()) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
     const rows = chunk.getRows();
     const json = JSON.stringify(rows.map((row) => row.map(toPlain)));

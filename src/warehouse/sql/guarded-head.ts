@@ -2,7 +2,7 @@ import type { DuckDBConnection, DuckDBMaterializedResult } from '@duckdb/node-ap
 import { SightlineError } from '../../base/errors.ts';
 import { type QueryResult, toPlain } from '../reader.ts';
 import type { AllowedStatement } from './allow-statements.ts';
-import { prepareChecked } from './checked-statements.ts';
+import { chunksOf, prepareChecked } from './checked-statements.ts';
 import type { Done, HeadSize } from './guarded-protocol.ts';
 import { complete, sent } from './guarded-replies.ts';
 
@@ -34,7 +34,7 @@ export async function sendHead(
     else kept.push(...plain);
   };
   let [rows, bytes] = [0, 0];
-  chunks: for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0;) {
+  chunks: for await (const chunk of chunksOf(result)) {
     if (isInterrupted()) throw new SightlineError('sql_invalid', 'INTERRUPT Error: Interrupted!');
     const texts: string[] = [];
     const plain: unknown[][] = [];
@@ -52,7 +52,6 @@ export async function sendHead(
     }
     rows += texts.length;
     await take(plain, texts);
-    chunk = await result.fetchChunk();
   }
   const isWhole = rows === result.rowCount;
   // The caller rejects a part of a result.

@@ -26,6 +26,7 @@ const INTERRUPT_GRACE_MS = 2_000;
 const WATCH_EVERY_MS = 50;
 /** Characters kept of the child's standard error. */
 const STDERR_MAX = 2_000;
+const OUT_OF_MEMORY = /out of memory|std::bad_alloc|cannot allocate memory/i;
 
 /** Options of `openGuardedSql`. */
 export interface GuardedOptions {
@@ -149,10 +150,11 @@ async function startWorker(path: string, options: GuardedOptions): Promise<Worke
   }
 }
 
-// The system limits the child's memory, so that a single value cannot exhaust the machine between two checks. If the
+// The system limits the child's memory to twice its limit, so that a single value cannot exhaust the machine between two
+// checks, and DuckDB or a check ends other queries first: an allocation that fails in V8 can also end as SIGSEGV. If the
 // shell cannot set the limit, the checks remain. Without output, the file size limit is 0.
 function spawnChild({ memoryMb }: QueryLimits, writes: boolean): ChildProcess {
-  const bounds = `ulimit -c 0; ulimit -d ${Math.ceil(memoryMb * 1024)} 2>/dev/null; ${writes ? '' : 'ulimit -f 0;'}`;
+  const bounds = `ulimit -c 0; ulimit -d ${Math.ceil(memoryMb * 2 * 1024)} 2>/dev/null; ${writes ? '' : 'ulimit -f 0;'}`;
   const hasShell = process.platform !== 'win32';
   const [program, args] = hasShell
     ? ['/bin/sh', ['-c', `${bounds} exec "$0" "$@"`, process.execPath, CHILD]]
@@ -168,7 +170,7 @@ function spawnChild({ memoryMb }: QueryLimits, writes: boolean): ChildProcess {
 function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions, path: string): Worker {
   let pending: Pending | null = null;
   let isOver = false;
-  let stderr = '';
+  const output = followErrors(child);
   /** Reason why this process kills the child; null if the child ended by itself. */
   let verdict: SightlineError | null = null;
   const settle: Pending['settle'] = (outcome) => {
@@ -183,11 +185,8 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   };
   const watch = (bytes: number): void => {
     if (pending === null || bytes <= limits.memoryMb * 1024 ** 2) return;
-    kill(new SightlineError('query_limit', `the query needs more memory than its limit of ${limits.memoryMb} MB`));
+    kill(needsMore(limits));
   };
-  child.stderr?.on('data', (bytes: Buffer) => {
-    stderr = (stderr + bytes.toString()).slice(-STDERR_MAX);
-  });
   child.on('message', (reply: Reply) => {
     switch (reply.kind) {
       case 'result':
@@ -214,11 +213,11 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
   });
   const onEnd = (how: string): void => {
     isOver = true;
-    const crashed = `the process that ran the query ended unexpectedly (${how}); the data are unchanged`;
-    settle({ error: verdict ?? new SightlineError('query_crashed', crashed, { cause: new Error(stderr) }) });
+    settle({ error: verdict ?? (output.isOutOfMemory ? needsMore(limits) : crashed(how, output.end)) });
   };
   child.once('error', ({ message }) => onEnd(message));
-  child.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`));
+  // After all of the error output has been read.
+  child.once('close', (code, signal) => onEnd(signal ?? `exit code ${code}`));
   return {
     ask: (request) =>
       new Promise<Answer>((resolve, reject) => {
@@ -248,6 +247,26 @@ function createWorker(child: ChildProcess, { limits, audience }: GuardedOptions,
 
 function timeoutOf({ kind }: Task, { timeoutMs }: QueryLimits): number {
   return kind === 'open' ? OPEN_TIMEOUT_MS : timeoutMs;
+}
+
+/** Keeps the end of the child's error output, and whether V8 or the C++ library ended it for want of memory. */
+function followErrors({ stderr }: ChildProcess): { end: string; isOutOfMemory: boolean } {
+  const output = { end: '', isOutOfMemory: false };
+  stderr?.on('data', (bytes: Buffer) => {
+    output.end += bytes.toString();
+    output.isOutOfMemory ||= OUT_OF_MEMORY.test(output.end);
+    output.end = output.end.slice(-STDERR_MAX);
+  });
+  return output;
+}
+
+function crashed(how: string, output: string): SightlineError {
+  const message = `the process that ran the query ended unexpectedly (${how}); the data are unchanged`;
+  return new SightlineError('query_crashed', message, { cause: new Error(output) });
+}
+
+function needsMore({ memoryMb }: QueryLimits): SightlineError {
+  return new SightlineError('query_limit', `the query needs more memory than its limit of ${memoryMb} MB`);
 }
 
 function late(task: Task, limits: QueryLimits): SightlineError {
