@@ -85,6 +85,17 @@ describe('verifyBrand', () => {
     expect(await status()).toBe('differs');
   });
 
+  test('compares no engine that upstream never counts, and each engine that it has counted', async () => {
+    const workspace = await openWorkspace({ world: 'small' });
+    const rows = "metrics_daily WHERE engine = (SELECT max(engine) FROM responses) AND row_mode = 'engine'";
+    await workspace.query(`CREATE TABLE counted AS FROM ${rows}`);
+    await workspace.query(`DELETE FROM ${rows}`);
+    expectEqual(await verify(workspace));
+    await workspace.query('INSERT INTO metrics_daily FROM counted');
+    await workspace.query(`UPDATE ${rows.replace('WHERE', 'SET _deleted_at = _synced_at WHERE')}`);
+    expect((await verify(workspace)).days.map(({ status }) => status)).toContain('differs');
+  });
+
   test('ignores numbers of default conventions, and marks days without a report as unreported', async () => {
     const workspace = await openWorkspace({ world: 'small' });
     await workspace.query("UPDATE sync.calibration SET source = 'default'");

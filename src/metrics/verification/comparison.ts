@@ -37,6 +37,8 @@ export interface VerifyScope {
   readonly comparison: Comparison;
   /** Whether a response may list the same competitor twice. */
   readonly mayRepeat: boolean;
+  /** Engines that are not compared by day, because upstream counts their responses on no day. */
+  readonly uncounted: readonly string[];
 }
 
 /** A row of a report. */

@@ -40,16 +40,17 @@ export async function readReportedDays(query: Query, scope: DaysRead): Promise<B
   return byDay;
 }
 
-/** Counts the stored responses by day and engine. */
+/** Counts the stored responses by day and engine, without engines that upstream never counts. */
 export async function readStoredDays(
   query: Query,
   scope: DaysRead,
-  rules: { readonly mayRepeat: boolean; readonly counting: Counting },
+  { uncounted, ...rules }: Pick<VerifyScope, 'mayRepeat' | 'uncounted'> & { readonly counting: Counting },
 ): Promise<ByDay<GroupTally>> {
   const groups = await tally(query, { ...scope, ...rules, declared: {}, values: {} }, 'day-and-engine');
   const byDay = new Map<string, Map<string, GroupTally>>();
   for (const group of groups) {
     const [day, engine] = group.key;
+    if (uncounted.includes(engine ?? '')) continue;
     const engines = byDay.get(String(day)) ?? new Map<string, GroupTally>();
     byDay.set(String(day), engines.set(engine ?? '', group));
   }

@@ -6,6 +6,7 @@ import type { Conventions } from '../calibration/conventions.ts';
 import { mayRepeatMentions } from '../numbers/aggregate.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { createComparison } from './comparison.ts';
+import { readUncountedEngines } from './verify-counts.ts';
 import { type DayReads, type DayVerification, verifyDays } from './verify-days.ts';
 import { RANGE_REPORTS, type RangeVerification, type ReportRead, verifyRanges } from './verify-ranges.ts';
 
@@ -54,7 +55,8 @@ export async function verifyBrand(options: VerifyOptions): Promise<BrandVerifica
   const { catalogue, query, conventions, known, brandId } = options;
   const brand = await readReportedBrand(query, catalogue, brandId, null, conventions);
   const mayRepeat = mayRepeatMentions(await readShapes(query));
-  const scope = { catalogue, query, brand, comparison: createComparison(conventions, known), mayRepeat };
+  const uncounted = await readUncountedEngines(query, catalogue, brandId);
+  const scope = { catalogue, query, brand, comparison: createComparison(conventions, known), mayRepeat, uncounted };
   const reads = await readDayReads(query, brandId);
   const days: DayVerification[] = [];
   for (const range of await chunks(options, reads)) days.push(...(await verifyDays(scope, reads, range)));

@@ -62,8 +62,7 @@ export async function compareDayCounts(
     const reported = await readReportedDays(query, { ...scope, ...range });
     const stored = await readStoredDays(query, { ...scope, ...range }, rules);
     for (const day of changed.filter((candidate) => range.from <= candidate && candidate <= range.to)) {
-      const counted = [...(stored.get(day) ?? [])].filter(([engine]) => !rules.uncounted.includes(engine));
-      const { differences, ...responses } = compareDay(rules, reported.get(day), new Map(counted));
+      const { differences, ...responses } = compareDay(rules, reported.get(day), stored.get(day));
       const figures = hashOf(JSON.stringify([responses, differences]));
       audits.set(day, { day, ...responses, agreed: differences.length === 0, figures, mark: marks.get(day) ?? null });
     }
@@ -71,11 +70,8 @@ export async function compareDayCounts(
   return { days: [...marks.keys()].flatMap((day) => audits.get(day) ?? []), uncounted: rules.uncounted };
 }
 
-// Engines with stored responses that upstream counts on no day, and never has, while it counts other engines.
-async function readUncountedEngines(
-  query: Query,
-  { catalogue, brandId }: Pick<DayCountsScope, 'catalogue' | 'brandId'>,
-): Promise<string[]> {
+/** Returns the engines with stored responses that upstream counts on no day, and never has, while it counts other engines. */
+export async function readUncountedEngines(query: Query, catalogue: Catalogue, brandId: string): Promise<string[]> {
   const { answers } = answerTables(catalogue);
   // Deleted counts are included: an engine whose counts have vanished is a difference.
   const rows = await query(
@@ -90,16 +86,14 @@ async function readUncountedEngines(
 }
 
 /** Inputs of the comparison besides the rows of both sides. */
-interface Rules extends DayScope, Pick<VerifyScope, 'mayRepeat'> {
-  /** Engines whose responses are not compared. */
-  readonly uncounted: readonly string[];
+interface Rules extends DayScope, Pick<VerifyScope, 'mayRepeat' | 'uncounted'> {
   readonly counting: Conventions;
   readonly learned: DayCountsScope['learned'];
 }
 
 async function readRules(query: Query, { catalogue, brandId, conventions, learned }: DayCountsScope): Promise<Rules> {
   const mayRepeat = mayRepeatMentions(await readShapes(query));
-  const uncounted = await readUncountedEngines(query, { catalogue, brandId });
+  const uncounted = await readUncountedEngines(query, catalogue, brandId);
   const brand = await readReportedBrand(query, catalogue, brandId, null, conventions);
   const comparison = createComparison(conventions, learned);
   return { uncounted, mayRepeat, counting: conventions, learned, brand, comparison, kind: PROVEN_BY };

@@ -38,10 +38,10 @@ export async function verifyDays(
   reads: DayReads,
   range: { readonly from: string; readonly to: string },
 ): Promise<DayVerification[]> {
-  const { catalogue, query, brand, mayRepeat } = scope;
+  const { catalogue, query, brand, mayRepeat, uncounted } = scope;
   const days = { catalogue, brandId: brand.id, ...range };
   const reported = await readReportedDays(query, days);
-  const stored = await readStoredDays(query, days, { mayRepeat, counting: scope.comparison.exact });
+  const stored = await readStoredDays(query, days, { mayRepeat, uncounted, counting: scope.comparison.exact });
   const unlabelled = await readDaysOfUnknownWeight(scope, range);
   const named = namesOf(reported, stored);
   const [first, last] = [named[0], named.at(-1)];
