@@ -59,7 +59,7 @@ export async function readOlder(
     const read = await database.exclusive(({ query }) => readTotals(query, resource));
     for (const brand of brands) {
       const totals = read.get(brand.id);
-      if (totals !== undefined) states.push({ resource, brand, totals, asked, isWaiting: false });
+      if (totals !== undefined) states.push({ resource, brand, totals, asked });
     }
   }
   return states;

@@ -37,7 +37,7 @@ function syncTotals(days: Days, answer: Answer, reported: ReportedTotals[], now:
     const first = addDays(context.today, -365);
     const totals = { resolved: resolveTotals(reported, { hasRows }), rowDays, first, days: dayOf };
     if (resource === undefined) throw new Error('no report has totals');
-    return { resource, brand, totals, asked, isWaiting: false };
+    return { resource, brand, totals, asked };
   };
   for (;;) {
     const state = stateOf();

@@ -139,8 +139,8 @@ async function planBelow(
   return slices;
 }
 
-// Plans requests for totals of days after each response that contains totals. After a failed request, it plans no more for the
-// brand; the next run does.
+// Plans requests for totals of days in rounds: after a response with totals, unless the brand waits for another one. Each round reads
+// the totals once. After a failed request, it plans no more for the brand; the next run does.
 function createTotalsPlanner(database: Database, context: PlanContext, isForecast: boolean) {
   const forecast = new Map<string, Awaited<ReturnType<typeof readTotals>>>();
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
@@ -151,12 +151,14 @@ function createTotalsPlanner(database: Database, context: PlanContext, isForecas
     runs.set(key, run);
     run.open.delete(slice.id);
     run.hasFailed ||= !wasRead;
-    if (run.hasFailed) return [];
+    const isWaiting = (): boolean => run.hasFailed || run.open.size > 0;
+    if (isWaiting()) return [];
     const read = forecast.get(key) ?? (await database.exclusive(({ query }) => readTotals(query, resource, brand.id)));
     if (isForecast) forecast.set(key, read);
     const known = read.get(brand.id);
-    if (known === undefined) return [];
-    const state = { resource, brand, totals: known, asked: run.asked, isWaiting: run.open.size > 0 };
+    // Another response may have planned a round meanwhile.
+    if (known === undefined || isWaiting()) return [];
+    const state = { resource, brand, totals: known, asked: run.asked };
     const slices = planTotals(state, recentTotals(state, context), context);
     for (const { id } of slices) {
       run.asked.add(id);

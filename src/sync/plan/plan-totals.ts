@@ -9,15 +9,13 @@ import { lastDay, type PlanContext, PRIORITY } from './plan-context.ts';
 /** Days that are requested one by one, because their total first would save nothing. */
 const SINGLE_DAYS_MAX = 3;
 
-/** The totals of a brand's report, and the requests that this run has sent for them. */
+/** The totals of a brand's report, and the requests that this run has sent for them. All of these have been answered. */
 export interface TotalsState {
   readonly resource: Resource;
   readonly brand: ListedBrand;
   readonly totals: BrandTotals;
   /** Ids of the slices that this run has planned. */
   readonly asked: ReadonlySet<string>;
-  /** Whether some of them are still being read. */
-  readonly isWaiting: boolean;
 }
 
 /** Returns the days whose totals a run completes: the requested days, or the last 30 days. */
@@ -42,7 +40,7 @@ export function olderTotals(state: TotalsState, recent: DayRange, context: PlanC
  * up, every day is requested.
  */
 export function planTotals(state: TotalsState, range: DayRange, context: PlanContext, isBackfill = false): Slice[] {
-  const { totals, isWaiting } = state;
+  const { totals } = state;
   const { additive } = totals.resolved;
   const make = (part: DayRange, expected: number): Slice[] => {
     const isRange = part.from !== part.to;
@@ -76,7 +74,6 @@ export function planTotals(state: TotalsState, range: DayRange, context: PlanCon
     let slices: Slice[];
     if (!piece.isKnown) slices = make(piece, costOf(piece, totals));
     else if (additive === 'shown') slices = make(first, length - 1);
-    else if (isWaiting) return [];
     // The sum of the days proves more than that of the halves.
     else if (additive === 'weak') return singles(piece);
     else
@@ -85,7 +82,7 @@ export function planTotals(state: TotalsState, range: DayRange, context: PlanCon
         ...make(second, daysInRange(second.from, second.to)),
       ];
     // The response had no usable number.
-    return slices.length === 0 && !isWaiting ? singles(piece) : slices;
+    return slices.length === 0 ? singles(piece) : slices;
   };
 
   return gapsOf(state, range, context).flatMap((gap) => {
