@@ -39,6 +39,8 @@ export interface VerifyScope {
   readonly mayRepeat: boolean;
   /** Engines that are not compared by day, because upstream counts their responses on no day. */
   readonly uncounted: readonly string[];
+  /** Days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
+  readonly unlabelled: ReadonlySet<string>;
 }
 
 /** A row of a report. */

@@ -7,7 +7,7 @@ import { mayRepeatMentions } from '../numbers/aggregate.ts';
 import { readReportedBrand } from '../numbers/brand.ts';
 import { createComparison } from './comparison.ts';
 import { readUncountedEngines } from './verify-counts.ts';
-import { type DayReads, type DayVerification, verifyDays } from './verify-days.ts';
+import { type DayReads, type DayVerification, readDaysOfUnknownWeight, verifyDays } from './verify-days.ts';
 import { RANGE_REPORTS, type RangeVerification, type ReportRead, verifyRanges } from './verify-ranges.ts';
 
 /** Resources that upstream computes from responses, and the lists that these refer to. */
@@ -56,7 +56,8 @@ export async function verifyBrand(options: VerifyOptions): Promise<BrandVerifica
   const brand = await readReportedBrand(query, catalogue, brandId, null, conventions);
   const mayRepeat = mayRepeatMentions(await readShapes(query));
   const uncounted = await readUncountedEngines(query, catalogue, brandId);
-  const scope = { catalogue, query, brand, comparison: createComparison(conventions, known), mayRepeat, uncounted };
+  const compared = { catalogue, query, brand, comparison: createComparison(conventions, known) };
+  const scope = { ...compared, mayRepeat, uncounted, unlabelled: await readDaysOfUnknownWeight(compared) };
   const reads = await readDayReads(query, brandId);
   const days: DayVerification[] = [];
   for (const range of await chunks(options, reads)) days.push(...(await verifyDays(scope, reads, range)));

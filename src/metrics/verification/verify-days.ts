@@ -1,5 +1,5 @@
 import { addDays, eachDay } from '../../contract/time.ts';
-import { createBindings, liveConditions, rangeCondition } from '../../warehouse/conditions.ts';
+import { createBindings, liveConditions } from '../../warehouse/conditions.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import { answerTables } from '../numbers/aggregate.ts';
 import { ENTITY_NUMBERS, MENTIONS, type RowKind, type VerifyScope } from './comparison.ts';
@@ -42,14 +42,13 @@ export async function verifyDays(
   const days = { catalogue, brandId: brand.id, ...range };
   const reported = await readReportedDays(query, days);
   const stored = await readStoredDays(query, days, { mayRepeat, uncounted, counting: scope.comparison.exact });
-  const unlabelled = await readDaysOfUnknownWeight(scope, range);
   const named = namesOf(reported, stored);
   const [first, last] = [named[0], named.at(-1)];
   if (first === undefined || last === undefined) return [];
   const verified: DayVerification[] = [];
   for (const day of eachDay(first, last)) {
     const compared = compareDay({ ...scope, kind: ENTITY_OF_DAY }, reported.get(day), stored.get(day), {
-      sentiment: !unlabelled.has(day),
+      sentiment: !scope.unlabelled.has(day),
     });
     const status = statusOf(day, reads, compared);
     verified.push({ day, status, ...compared, ...(status === 'unreported' ? { differences: [] } : {}) });
@@ -73,14 +72,16 @@ function statusOf(
   return stored > upstream || answeredAt < reportedAt ? 'settling' : 'differs';
 }
 
-/** Returns the days with a sentiment label of unknown worth. Their mean sentiment cannot be computed. */
-export async function readDaysOfUnknownWeight(
-  { catalogue, query, brand, comparison }: VerifyScope,
-  range: { from: string; to: string },
-): Promise<ReadonlySet<string>> {
+/** Reads `VerifyScope.unlabelled`. */
+export async function readDaysOfUnknownWeight({
+  catalogue,
+  query,
+  brand,
+  comparison,
+}: Pick<VerifyScope, 'catalogue' | 'query' | 'brand' | 'comparison'>): Promise<ReadonlySet<string>> {
   const { answers, competitors } = answerTables(catalogue);
   const bindings = createBindings();
-  const where = [...liveConditions('t', brand.id, bindings), rangeCondition('t.created_at', range, bindings)];
+  const where = liveConditions('t', brand.id, bindings);
   const labels = `CAST(${bindings.bind(Object.keys(comparison.exact.labels))} AS VARCHAR[])`;
   const from = (table: string, label: string): string =>
     `SELECT strftime(t.created_at, '%Y-%m-%d') FROM ${quoted(table)} t

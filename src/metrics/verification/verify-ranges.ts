@@ -14,7 +14,7 @@ import {
   type VerifyScope,
 } from './comparison.ts';
 import { readReportedRows } from './reported-rows.ts';
-import { type DayReads, type DayVerification, readDaysOfUnknownWeight, SETTLING_DAYS } from './verify-days.ts';
+import { type DayReads, type DayVerification, SETTLING_DAYS } from './verify-days.ts';
 
 /** The verification of one range report. */
 export const rangeVerification = z.object({
@@ -138,9 +138,8 @@ function hasOtherTotal(differences: readonly Difference[]): boolean {
 type Compared = Omit<RangeVerification, 'status'>;
 
 async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVerified: boolean): Promise<Compared[]> {
-  const { catalogue, query, brand, comparison, mayRepeat } = scope;
+  const { catalogue, query, brand, comparison, mayRepeat, unlabelled } = scope;
   const resource = catalogue.get(report.resource);
-  const unlabelled = await readDaysOfUnknownWeight(scope, report);
   const parameter = resource.each === undefined ? undefined : resource.query[resource.each.parameter];
   const compared: Compared[] = [];
   for (const by of parameter?.values ?? [null]) {
@@ -160,7 +159,7 @@ async function compareReport(scope: VerifyScope, report: ReportRead, isBeforeVer
     const cut = theirs.length < limit ? 0 : Math.min(...theirs.map((row) => Number(row['citations'])));
     const usable = {
       shareOfVoice: report.resource !== 'metrics' || listsAllEntities(brand, theirs),
-      sentiment: unlabelled.size === 0,
+      sentiment: ![...unlabelled].some((day) => report.from <= day && day <= report.to),
       visibilityChange: isBeforeVerified && comparison.isKnown('visibility'),
     };
     const rows = compareRows(kind, [theirs, ours], comparison, usable, cut);
