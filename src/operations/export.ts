@@ -6,7 +6,7 @@ import { layoutOf } from '../publish/snapshot/layout.ts';
 import { exportSnapshot, type Snapshot } from '../publish/snapshot/snapshot-export.ts';
 import { noData } from '../workspace/newest-replica.ts';
 import { withSession } from '../workspace/session.ts';
-import { type Context, type Opened, publish, withWarehouse } from '../workspace/workspace.ts';
+import { type Context, type Opened, publishIfOutdated, withWarehouse } from '../workspace/workspace.ts';
 import { checkPublishable, type Publication, publishSnapshot } from './publish.ts';
 
 /** Enough to sort and write two files; larger sorts spill to disk. Each session of an export runs its statements on one thread. */
@@ -42,7 +42,7 @@ async function exportHere(
   if (!existsSync(layoutOf(config.folder).warehouse)) throw noData(config);
   const work = async ({ warehouse, layout, copy }: Opened): Promise<Snapshot> => {
     // A killed sync may have committed pages after the last replica was published.
-    if (!copy.isCurrent) await publish(warehouse, layout, copy);
+    await publishIfOutdated(warehouse, layout, copy);
     const { compression, parquet, keep } = config;
     const marts = publishedMarts(config.marts);
     const options = { compression, parquet, keep, marts, clock, signal, onProgress };

@@ -30,7 +30,7 @@ export interface Context extends SessionContext {
 
 /** The replica of an open warehouse. */
 export interface OwnCopy {
-  /** Whether it has all data of the warehouse. */
+  /** Whether it was published with all data of the warehouse. It may have been damaged since. */
   isCurrent: boolean;
   /** Aborted with `lease_lost` when this process may no longer publish it. */
   readonly lost: AbortSignal;
@@ -63,6 +63,11 @@ export async function publish(warehouse: Warehouse, layout: Layout, copy: Opened
   });
   await storeForms(layout.endpoints, warehouse.endpoints.forms());
   copy.isCurrent = true;
+}
+
+/** Publishes the replica like `publish`, unless the present one has all data of the warehouse and opens. */
+export async function publishIfOutdated(warehouse: Warehouse, layout: Layout, copy: Opened['copy']): Promise<void> {
+  if (!copy.isCurrent || !(await opensAsReplica(layout.analytics))) await publish(warehouse, layout, copy);
 }
 
 /** Publishes the replica like `publish` while a sync runs, unless the sync is reading days again. Returns whether it did. */
@@ -108,8 +113,7 @@ async function openWithin<T>(
   if (config.home === null) await refuseCopy(config.folder);
   const { home, lost } = session;
   const { copy: copiedAt, live } = agesOf(layout);
-  const isCurrent = copiedAt > 0 && copiedAt >= live && (await opensAsReplica(layout.analytics));
-  const copy = { isCurrent, lost };
+  const copy = { isCurrent: copiedAt > 0 && copiedAt >= live, lost };
   const options = { ...resources, temporaryFolder: layout.temporary };
   const open = (): Promise<Warehouse> => openWarehouse(layout.warehouse, builtInCatalogue, options);
   const warehouse = await (home?.open(open, (opened) => opened.database.exclusive) ?? open());

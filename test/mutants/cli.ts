@@ -152,9 +152,9 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/cli/export.test.ts'],
   },
   {
-    file: 'src/operations/export.ts',
-    from: 'if (!copy.isCurrent) await publish(warehouse, layout, copy);',
-    to: 'if (copy.isCurrent) await publish(warehouse, layout, copy);',
+    file: 'src/workspace/workspace.ts',
+    from: 'if (!copy.isCurrent || !(await opensAsReplica(layout.analytics)))',
+    to: 'if (!copy.isCurrent)',
     tests: ['test/cli/damaged-copy.test.ts'],
   },
   // Doctor

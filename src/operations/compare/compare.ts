@@ -12,7 +12,7 @@ import { readComparedAt, writeComparison } from '../../warehouse/ledger/comparis
 import type { RunRef, RunStatus } from '../../warehouse/ledger/runs.ts';
 import { catalogueOf } from '../../workspace/catalogues.ts';
 import { replicaOptionsOf } from '../../workspace/replica-options.ts';
-import { type Context, type Opened, publish, withWarehouse } from '../../workspace/workspace.ts';
+import { type Context, type Opened, publish, publishIfOutdated, withWarehouse } from '../../workspace/workspace.ts';
 import { chooseBrandIds } from '../choose-brands.ts';
 import { chooseResources } from '../choose-resources.ts';
 import { type OnProgress, SYNC_RESOURCES, withClient } from '../sync.ts';
@@ -68,7 +68,7 @@ async function compareOpened(
   const known = await database.exclusive(({ query }) => readBrandList(query, catalogue));
   if (known.length === 0) throw new SightlineError('no_data', 'no brand is synced yet');
   const brandIds = chooseBrandIds(known, brands) ?? known.map(({ id }) => id);
-  if (!copy.isCurrent) await publish(warehouse, layout, copy);
+  await publishIfOutdated(warehouse, layout, copy);
   const seed = given ?? Math.floor(clock.random() * 1_000_000);
   const replicaOptions = replicaOptionsOf(config);
   const service = createService({ ...replicaOptions, path: layout.analytics, clock, cursorSecret: randomBytes(32) });
