@@ -84,6 +84,8 @@ export function createTombstoneWriter(
   const extentRows = `FROM ${quoted(table.name)} t WHERE "_deleted_at" IS NULL ${ownExtent}`;
   const liveSql = `SELECT ${extentSql.day} AS day, ${count} ${extentRows} GROUP BY 1`;
   const countSql = `SELECT ${count} ${extentRows}`;
+  // The key is set by the request, such as that of totals of a range.
+  const hasOneRow = table.key.every((name) => table.fixed.includes(name));
   const own = markOf(table.name, keys);
   const children = childTables.flatMap((owner) =>
     owner.children.map((child) => {
@@ -112,6 +114,7 @@ export function createTombstoneWriter(
       return rows.map((row) => ({ key: JSON.parse(String(row['key'])) as Values, day: String(row['day']) }));
     },
     areAll: async (session, given, extent) => {
+      if (hasOneRow && given.length > 0) return true;
       const [row] = await session.all(countSql, extentSql.parameters(extent));
       const own = given.filter((row) => isWithin(table.extent, row, extent));
       return Number(row?.['live']) === new Set(own.map(({ key }) => JSON.stringify(key))).size;
