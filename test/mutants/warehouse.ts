@@ -225,7 +225,7 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/publish/snapshot/export.test.ts'],
   },
   {
-    file: 'src/publish/snapshot/table-export.ts',
+    file: 'src/publish/snapshot/work-queue.ts',
     from: 'failed.abort(thrown);',
     to: '',
     tests: ['test/publish/snapshot/table-export.test.ts'],

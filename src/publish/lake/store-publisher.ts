@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import PQueue from 'p-queue';
 import type { Clock } from '../../base/clock.ts';
 import { SightlineError } from '../../base/errors.ts';
 import type { Manifest, SnapshotFile } from '../snapshot/manifest.ts';
 import type { PlacedSnapshot, Publisher, StagedSnapshot } from '../snapshot/publisher.ts';
 import { isTurnOf } from '../snapshot/reuse.ts';
 import type { FileCounts } from '../snapshot/table-export.ts';
+import { createWorkQueue } from '../snapshot/work-queue.ts';
 import type { ObjectStore, StoredObject } from '../storage/object-store.ts';
 import { checkConditions } from '../storage/store-conditions.ts';
 import { refuseFenced } from './fence.ts';
@@ -123,14 +123,20 @@ async function sendFiles(
   const sent = { files: 0, bytes: 0 };
   const paths = new Map<string, string>();
   const files = filesOf(manifest);
-  await inParallel(files, signal, async (file) => {
+  const queue = createWorkQueue(FILES_AT_ONCE, signal);
+  const send = async (file: SnapshotFile): Promise<void> => {
     const known = held.get(nameOf(FILES + dirname(file.path), file));
     // A file that is missing in the store is uploaded again within a week.
     const isThere = known !== undefined && (!isTurnOf(file, begunAt) || isSame(await store.head(known), file));
     const path = isThere ? known : await placeFile(store, folder, file, manifest.id, begunAt, sent);
     paths.set(file.path, path);
     onProgress?.({ done: paths.size, of: files.length });
-  });
+  };
+  try {
+    await Promise.all(files.map((file) => queue.add(() => send(file))));
+  } finally {
+    await queue.idle();
+  }
   const moved = (file: SnapshotFile): SnapshotFile => ({ ...file, path: paths.get(file.path) ?? file.path });
   const tables = manifest.tables.map((table) => ({ ...table, files: table.files.map(moved) }));
   return { manifest: { ...manifest, tables }, sent };
@@ -199,27 +205,4 @@ function filesOf(manifest: Manifest | null): SnapshotFile[] {
 // Equal files in two folders stay separate, because the folder contains the month.
 function nameOf(folder: string, { sha256, bytes }: SnapshotFile): string {
   return `${folder} ${sha256} ${bytes}`;
-}
-
-// Runs `work` for each item, a few at a time. After an error, no further item starts; the error is thrown once the others have ended.
-async function inParallel<T>(
-  items: readonly T[],
-  signal: AbortSignal,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
-  try {
-    await Promise.all(
-      items.map((item) =>
-        queue.add(() => {
-          signal.throwIfAborted();
-          return work(item);
-        }),
-      ),
-    );
-  } catch (thrown) {
-    queue.clear();
-    await queue.onIdle();
-    throw thrown;
-  }
 }

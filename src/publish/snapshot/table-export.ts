@@ -1,4 +1,3 @@
-import PQueue from 'p-queue';
 import type { Session } from '../../warehouse/database.ts';
 import type { HiddenRows } from '../../warehouse/file/copy-database.ts';
 import type { Scratch } from '../../warehouse/scratch.ts';
@@ -8,6 +7,7 @@ import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
 import { type Part, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
+import { createWorkQueue } from './work-queue.ts';
 
 /** A number of files and bytes. */
 export interface FileCounts {
@@ -50,26 +50,17 @@ export async function exportTables(
   parts: TableExportParts,
 ): Promise<{ tables: SnapshotTable[]; written: FileCounts }> {
   const { lanes, folder, previous, form, month, hidden, signal, onProgress } = parts;
-  const queue = new PQueue({ concurrency: lanes.length });
+  const queue = createWorkQueue(lanes.length, signal);
   const free = [...lanes];
-  const failed = new AbortController();
   const onLane: OnLane = (work, priority) =>
-    queue.add(
-      async () => {
-        signal.throwIfAborted();
-        failed.signal.throwIfAborted();
-        const lane = free.pop() as Lane;
-        try {
-          return await work(lane);
-        } catch (thrown) {
-          failed.abort(thrown);
-          throw thrown;
-        } finally {
-          free.push(lane);
-        }
-      },
-      { priority },
-    );
+    queue.add(async () => {
+      const lane = free.pop() as Lane;
+      try {
+        return await work(lane);
+      } finally {
+        free.push(lane);
+      }
+    }, priority);
   // Another version of DuckDB may write the same rows differently.
   const [row] = await (lanes[0] as Lane).session.all('SELECT version() AS version');
   const writer = String(row?.['version']);
@@ -118,7 +109,7 @@ export async function exportTables(
   } finally {
     // After an error, lanes finish the file that they write.
     await Promise.allSettled(exporting);
-    await queue.onIdle();
+    await queue.idle();
   }
 }
 
