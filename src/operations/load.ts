@@ -8,11 +8,10 @@ import { errorParts, number, type ValueOf } from '../contract/operation/json-par
 import { type PublishedMarts, publishedMarts } from '../metrics/marts/published.ts';
 import type { LoadTable } from '../publish/destinations/loaded-table.ts';
 import { runLoad } from '../publish/destinations/run-child.ts';
-import { catalogueTables, REPLICA } from '../publish/snapshot/exported-table.ts';
+import { catalogueTables, sourceOf } from '../publish/snapshot/exported-table.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
 import { checkOpens } from '../warehouse/file/read-only.ts';
 import { spillFolder } from '../warehouse/file/spill.ts';
-import { quoted } from '../warehouse/schema.ts';
 import { catalogueOf } from '../workspace/catalogues.ts';
 import { openReplicaWith } from '../workspace/newest-replica.ts';
 import type { Context } from '../workspace/workspace.ts';
@@ -129,8 +128,9 @@ export async function loadDestinations(
 
 /** Returns the tables of snapshots and those that all workspaces share, read from the replica. */
 export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable[] {
-  return [...catalogueTables(catalogue), ...publishedMarts(marts, SHARED)].map(
-    ({ name, about, key, time, kind, columns, source }) => ({
+  return [...catalogueTables(catalogue), ...publishedMarts(marts, SHARED)].map((table) => {
+    const { name, about, key, time, kind, columns } = table;
+    return {
       name,
       about,
       // The key of a mart identifies the rows of a day.
@@ -138,8 +138,8 @@ export function tablesOf(catalogue: Catalogue, marts: PublishedMarts): LoadTable
       ...(kind === undefined ? {} : { kind }),
       columns: columns.map((column) => ({ name: column.name, kind: column.kind, about: column.about })),
       time,
-      source: source ?? `${REPLICA}.main.${quoted(name)}`,
+      source: sourceOf(table),
       isShared: SHARED.includes(name),
-    }),
-  );
+    };
+  });
 }

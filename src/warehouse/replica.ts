@@ -175,8 +175,7 @@ async function writeReplica(
       const hidden = find === undefined ? [] : await find(session.query);
       if (hidden === null) return null;
       const without = [...hidden, KEPT_ANSWERS];
-      const size = bytesLeast === undefined ? {} : { bytesLeast };
-      return { contents: await writeCopy(session, aside, { before: path, without, timed, ...size }) };
+      return { contents: await writeCopy(session, aside, { before: path, without, timed, bytesLeast }) };
     });
     if (written === null) return false;
     await checkOpens(aside);

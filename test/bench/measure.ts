@@ -48,13 +48,6 @@ export async function finish(
   return { ...used, output, seconds };
 }
 
-/** Returns how long some work takes, in milliseconds. */
-export async function timeMs(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
-
 /** The value below which a share of the numbers are. */
 export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;

@@ -231,6 +231,18 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/publish/snapshot/table-export.test.ts'],
   },
   {
+    file: 'src/warehouse/file/copy-contents.ts',
+    from: 'return [copy, ...tables',
+    to: 'return [...tables',
+    tests: ['test/publish/snapshot/kept-files.test.ts'],
+  },
+  {
+    file: 'src/warehouse/file/copy-contents.ts',
+    from: "day === '' || day.startsWith(month)",
+    to: 'day.startsWith(month)',
+    tests: ['test/publish/snapshot/kept-files.test.ts'],
+  },
+  {
     file: 'src/contract/generic/generic-pages.ts',
     from: 'isCount && value > items)',
     to: 'isCount && value < items)',

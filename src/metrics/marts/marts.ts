@@ -13,7 +13,10 @@ export interface Mart {
   readonly columns: readonly SqlFileColumn[];
   /** Columns that identify a row; all columns if none are declared. */
   readonly key: readonly string[];
-  /** Time column of a fact, by which its files are divided into months. */
+  /**
+   * Time column of a fact, by which its files are divided into months. Its rows of a month depend on no row of another month of the tables
+   * with a time.
+   */
   readonly time: string | undefined;
   readonly sql: string;
 }
@@ -53,10 +56,25 @@ function inOrder(all: readonly Mart[]): Mart[] {
     if (ordered.includes(mart)) return;
     if (trail.includes(mart.name))
       throw new TypeError(`marts depend on each other: ${[...trail, mart.name].join(', ')}`);
-    const reads = new Set([...mart.sql.matchAll(/\bmart\.([a-z0-9_]+)/g)].map((match) => match[1]));
-    for (const other of all) if (reads.has(other.name)) add(other, [...trail, mart.name]);
+    for (const other of martsIn(mart, all)) add(other, [...trail, mart.name]);
     ordered.push(mart);
   };
   for (const mart of all) add(mart, []);
   return ordered;
+}
+
+/** Returns the tables that a mart reads, directly and through other marts, such as `"main"."responses"`. */
+export function tablesIn(mart: Mart, all: readonly Mart[]): string[] {
+  const own = ['main', 'sync'].flatMap((schema) => namesIn(mart, schema).map((name) => `"${schema}"."${name}"`));
+  return [...new Set([...own, ...martsIn(mart, all).flatMap((other) => tablesIn(other, all))])];
+}
+
+function martsIn(mart: Mart, all: readonly Mart[]): Mart[] {
+  const names = namesIn(mart, MART_SCHEMA);
+  return all.filter(({ name }) => names.includes(name));
+}
+
+// The names of a schema in the SQL of a mart.
+function namesIn({ sql }: Mart, schema: string): string[] {
+  return [...sql.matchAll(new RegExp(`\\b${schema}\\.([a-z0-9_]+)`, 'g'))].map(([, name = '']) => name);
 }

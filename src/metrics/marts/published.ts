@@ -1,6 +1,6 @@
 import type { Column } from '../../contract/tables.ts';
 import { type ExportedTable, REPLICA } from '../../publish/snapshot/exported-table.ts';
-import { MART_SCHEMA, type Mart, marts } from './marts.ts';
+import { MART_SCHEMA, type Mart, marts, tablesIn } from './marts.ts';
 
 /** Which marts snapshots contain: none, the dimensions and facts, or all. */
 export type PublishedMarts = 'none' | 'star' | 'all';
@@ -24,9 +24,10 @@ const kinds: Readonly<Record<string, Column['kind']>> = {
 export function publishedMarts(which: PublishedMarts, always: readonly string[] = []): ExportedTable[] {
   const isChosen = (name: string): boolean =>
     which === 'all' || (which === 'star' && STAR.some((prefix) => name.startsWith(prefix)));
-  return marts()
+  const all = marts();
+  return all
     .filter(({ name }) => isChosen(name) || always.includes(name))
-    .map(exported);
+    .map((mart) => ({ ...exported(mart), reads: mart.time === undefined ? null : tablesIn(mart, all) }));
 }
 
 function exported({ name, about, columns, key, time }: Mart): ExportedTable {

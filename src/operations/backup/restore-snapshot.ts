@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { SightlineError } from '../../base/errors.ts';
 import type { WarehouseTable } from '../../contract/catalogue.ts';
 import type { HistoryTable } from '../../contract/histories.ts';
 import { number, type ValueOf } from '../../contract/operation/json-parts.ts';
-import { hashedSql, sameSums, sumsSql, toSums } from '../../publish/snapshot/fingerprint.ts';
+import { sumsOf } from '../../publish/snapshot/fingerprint.ts';
 import { type Manifest, readManifest, type SnapshotFile, type SnapshotTable } from '../../publish/snapshot/manifest.ts';
 import type { Session } from '../../warehouse/database.ts';
 import { DamagedFile } from '../../warehouse/errors.ts';
@@ -118,14 +119,9 @@ async function fillTable(
   await session.run(`INSERT INTO ${quoted(name)} (${list}) SELECT ${values} FROM ${source}`);
   const part = { ...table, columns: taken };
   const [read, written] = [await sumsOf(session, part, source), await sumsOf(session, part, quoted(name))];
-  if (read.rows === rows && sameSums(read, written)) return rows;
+  if (read.rows === rows && isDeepStrictEqual(read, written)) return rows;
   const counts = `the manifest counts ${rows} rows, its files have ${read.rows}, and ${written.rows} were restored`;
   throw new SightlineError('warehouse_invalid', `${name} was not restored completely: ${counts}`);
-}
-
-async function sumsOf(session: Session, table: WarehouseTable, source: string) {
-  const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
-  return toSums(row ?? {});
 }
 
 function sourceOf(files: readonly SnapshotFile[], folder: string): string {

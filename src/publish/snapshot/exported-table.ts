@@ -1,10 +1,7 @@
-import { existsSync } from 'node:fs';
-import { SightlineError } from '../../base/errors.ts';
 import type { Catalogue, WarehouseTable } from '../../contract/catalogue.ts';
 import { type Column, isItemText } from '../../contract/tables.ts';
-import type { Database, Session } from '../../warehouse/database.ts';
-import { literal, quoted } from '../../warehouse/schema.ts';
-import type { Layout } from './layout.ts';
+import type { Session } from '../../warehouse/database.ts';
+import { quoted } from '../../warehouse/schema.ts';
 
 /** Contents of a table of a snapshot: current rows, earlier versions of rows, or an analysis view. */
 export const EXPORTED_KINDS = ['data', 'history', 'mart'] as const;
@@ -13,33 +10,15 @@ type ExportedKind = (typeof EXPORTED_KINDS)[number];
 /** A table or view that snapshots contain. */
 export interface ExportedTable extends Pick<WarehouseTable, 'name' | 'about' | 'key' | 'time'> {
   readonly columns: readonly Pick<Column, 'name' | 'kind' | 'about'>[];
-  /** SQL of the rows' table or view; by default the table of that name. */
+  /** SQL of the rows' table or view; by default the table of that name in the replica. */
   readonly source?: string;
+  /** Tables that determine the rows of each month, such as `"main"."responses"`; default: the table itself; null: unknown. */
+  readonly reads?: readonly string[] | null;
   readonly kind?: ExportedKind;
 }
 
-/**
- * Name under which the replica is attached while a snapshot is written. Views are read from the replica, because the views of the
- * warehouse contain half-stored days.
- */
+/** Name under which the replica is attached while a snapshot is written. The warehouse may contain half-stored days. */
 export const REPLICA = 'replica';
-
-/**
- * Attaches the replica if there are marts to read. Returns a function that detaches it.
- * @throws `no_data` if there is no replica
- */
-export async function attachReplica(
-  database: Database,
-  marts: readonly ExportedTable[],
-  { analytics }: Pick<Layout, 'analytics'>,
-): Promise<() => Promise<void>> {
-  if (marts.length === 0) return async () => undefined;
-  if (!existsSync(analytics)) throw new SightlineError('no_data', `there is no replica ${analytics}`);
-  await database.exclusive((session) => session.run(`ATTACH ${literal(analytics)} AS ${REPLICA} (READ_ONLY)`));
-  return async () => {
-    await database.exclusive((session) => session.run(`DETACH ${REPLICA}`));
-  };
-}
 
 /** Name of the temporary table with the rows of a view. */
 const STORED_VIEW = 'temp.snapshot_view';
@@ -58,7 +37,7 @@ export function catalogueTables({ tables, histories }: Catalogue): ExportedTable
 
 /** SQL of the rows of a table. */
 export function sourceOf({ name, source }: ExportedTable): string {
-  return source ?? quoted(name);
+  return source ?? `${REPLICA}.main.${quoted(name)}`;
 }
 
 /** Reports whether the export stores the rows of a table first. It does so for views without a time; those with a time are large. */

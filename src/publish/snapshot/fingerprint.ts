@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { ResultRow, Session } from '../../warehouse/database.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import type { ExportedTable } from './exported-table.ts';
 
 /** Hex digits of a fingerprint. */
 const DIGITS = 32;
+
+/** Columns of the rows to summarize. */
+type Columns = Pick<ExportedTable, 'columns' | 'time'>;
 
 /** Order-independent summary of rows: their number, the range of their time, and their combined hashes. */
 export interface Sums {
@@ -33,33 +37,31 @@ export const sumsSql = `CAST(count(*) AS BIGINT) AS rows, ${shown('min(moment)')
  * the types of the warehouse or of a Parquet file, where ids are text. Ids are hashed as text, because parsing them
  * takes far longer than formatting them.
  */
-export function hashedSql(table: Pick<ExportedTable, 'columns' | 'time'>, source: string, where = ''): string {
+export function hashedSql(table: Columns, source: string, where = ''): string {
   const moment = table.time === undefined ? 'NULL::TIMESTAMP' : quoted(table.time);
   return `SELECT ${moment} AS moment, hash(${table.columns.map(comparable).join(', ')}) AS hash FROM ${source} ${where}`;
 }
 
 /** Converts a row of `sumsSql`. */
-export function toSums(row: Readonly<Record<string, unknown>>): Sums {
-  const text = (name: string): string | null => (row[name] === null ? null : String(row[name]));
-  return {
-    rows: Number(row['rows']),
-    min: text('min'),
-    max: text('max'),
-    sum: String(row['sum']),
-    xor: String(row['xor']),
-  };
+export function toSums(row: ResultRow): Sums {
+  const { min, max, sum, xor } = row as unknown as Sums;
+  return { rows: Number(row['rows']), min, max, sum, xor };
 }
 
-/** Reports whether two sets of rows have equal sums. */
-export function sameSums(a: Sums, b: Sums): boolean {
-  const { rows, min, max, sum, xor } = a;
-  return rows === b.rows && min === b.min && max === b.max && sum === b.sum && xor === b.xor;
+/** Summarizes all rows of a source. */
+export async function sumsOf(session: Pick<Session, 'all'>, table: Columns, source: string): Promise<Sums> {
+  const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
+  return toSums(row ?? {});
 }
 
 /** Returns hex digits that are equal for equal rows in the same form: columns, types, comments, options, writer. */
 export function fingerprintOf(form: string, { rows, sum, xor }: Sums): string {
-  const parts = JSON.stringify([form, rows, sum, xor]);
-  return createHash('sha256').update(parts).digest('hex').slice(0, DIGITS);
+  return digestOf([form, rows, sum, xor]);
+}
+
+/** Returns hex digits of some values. */
+export function digestOf(values: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, DIGITS);
 }
 
 function comparable({ name, kind }: ExportedTable['columns'][number]): string {

@@ -21,6 +21,7 @@ const file = z.object({
     .string()
     .optional()
     .describe('equal for equal rows in the same form, in any order; files of older snapshots have none'),
+  origin: z.string().optional().describe('equal for the same rows of a refreshed replica; older files have none'),
 });
 
 const table = z.object({

@@ -1,5 +1,6 @@
 import { chmod, mkdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { SightlineError } from '../../base/errors.ts';
 import { syncToDisk } from '../../base/files.ts';
 import type { Column } from '../../contract/tables.ts';
@@ -8,7 +9,7 @@ import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { fileLiteral, INSTANT, literal, quoted } from '../../warehouse/schema.ts';
 import type { Scratch } from '../../warehouse/scratch.ts';
 import { type ExportedTable, sourceOf } from './exported-table.ts';
-import { hashedSql, sameSums, sumsSql, toSums } from './fingerprint.ts';
+import { sumsOf } from './fingerprint.ts';
 import type { Part } from './parts.ts';
 
 /** Rows of a row group: DuckDB's default, at which its readers are fastest. */
@@ -100,9 +101,8 @@ export async function settlePart(
 
 async function checkFile(scratch: Scratch, table: ExportedTable, part: Part, path: string): Promise<void> {
   const source = `read_parquet(${fileLiteral(path)}, hive_partitioning = false)`;
-  const [row] = await scratch.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);
-  const read = toSums(row ?? {});
-  if (sameSums(read, part.sums)) return;
+  const read = await sumsOf(scratch, table, source);
+  if (isDeepStrictEqual(read, part.sums)) return;
   const details = JSON.stringify({ written: part.sums, read });
   throw new SightlineError(
     'internal',

@@ -1,8 +1,11 @@
 import type { Session } from '../../warehouse/database.ts';
-import type { HiddenRows } from '../../warehouse/file/copy-database.ts';
 import { literal, quoted } from '../../warehouse/schema.ts';
 import { type ExportedTable, sourceOf } from './exported-table.ts';
-import { hashedSql, type Sums, sumsSql, toSums } from './fingerprint.ts';
+import { hashedSql, type Sums, sumsOf, sumsSql, toSums } from './fingerprint.ts';
+import type { SnapshotFile } from './manifest.ts';
+
+/** Month of the rows without a time. */
+const UNKNOWN = 'unknown';
 
 /** The rows of a table that go into one file. */
 export interface Part {
@@ -15,43 +18,47 @@ export interface Part {
 
 /**
  * Divides a table into parts, in one scan: one per month of its time and one for rows without a time, or one for the
- * complete table if it has no time. An empty table has one part, of `month` (YYYY-MM), so that readers see its columns.
- * No part contains hidden rows.
+ * complete table if it has no time. Omits the months of the files in `kept`. An empty table has one part, of `month` (YYYY-MM), so that readers see
+ * its columns.
  */
 export async function partsOf(
   session: Session,
   table: ExportedTable,
   month: string,
-  hidden: readonly HiddenRows[] = [],
+  kept: readonly Pick<SnapshotFile, 'path'>[] = [],
 ): Promise<Part[]> {
-  const shown = hidden.filter((rows) => rows.table === table.name).map(({ where }) => `(${where}) IS NOT TRUE`);
-  const whereOf = (...conditions: readonly string[]): string => {
-    const all = [...conditions, ...shown];
-    return all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
-  };
-  const hashed = hashedSql(table, sourceOf(table), whereOf());
-  if (table.time === undefined) {
-    const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashed})`);
-    return [{ folder: table.name, where: whereOf(), sums: toSums(row ?? {}) }];
+  const { name, time } = table;
+  if (time === undefined) {
+    if (kept.length > 0) return [];
+    return [{ folder: name, where: '', sums: await sumsOf(session, table, sourceOf(table)) }];
   }
-  const time = quoted(table.time);
+  const others = kept.map(({ path }) => ` AND (${ofMonth(time, monthOf(path))}) IS NOT TRUE`).join('');
+  const hashed = hashedSql(table, sourceOf(table), `WHERE true${others}`);
   // Without a time zone, because DuckDB truncates a TIMESTAMPTZ with ICU, which takes longer than hashing the row.
   const found = await session.all(
-    `SELECT strftime(start, '%Y-%m') AS month, CAST(start AS VARCHAR) AS start, * EXCLUDE (start) FROM (
+    `SELECT coalesce(strftime(start, '%Y-%m'), '${UNKNOWN}') AS month, * EXCLUDE (start) FROM (
        SELECT CAST(date_trunc('month', make_timestamp(epoch_us(moment))) AS TIMESTAMP) AS start, ${sumsSql} FROM (${hashed}) GROUP BY 1
      ) parts ORDER BY parts.start`,
   );
-  const folderOf = (name: string): string => `${table.name}/month=${name}`;
-  if (found.length === 0) {
+  const folderOf = (of: string): string => `${name}/month=${of}`;
+  if (found.length === 0 && kept.length === 0) {
     const sums = { rows: 0, min: null, max: null, sum: '0', xor: '0' };
-    return [{ folder: folderOf(month), where: whereOf(), sums }];
+    return [{ folder: folderOf(month), where: '', sums }];
   }
   return found.map((row) => {
-    const sums = toSums(row);
-    if (row['month'] === null) return { folder: folderOf('unknown'), where: whereOf(`${time} IS NULL`), sums };
-    // A range, because DuckDB can then skip the rows of other months.
-    const start = `CAST(${literal(String(row['start']))} AS TIMESTAMP)`;
-    const where = whereOf(`${time} >= ${start}`, `${time} < ${start} + INTERVAL 1 MONTH`);
-    return { folder: folderOf(String(row['month'])), where, sums };
+    const own = String(row['month']);
+    return { folder: folderOf(own), where: `WHERE ${ofMonth(time, own)}`, sums: toSums(row) };
   });
+}
+
+/** Returns the month in a path; '' if the table has no time. */
+export function monthOf(path: string): string {
+  return /\/month=([^/]+)/.exec(path)?.[1] ?? '';
+}
+
+// A range, because DuckDB can then skip the rows of other months.
+function ofMonth(time: string, month: string): string {
+  if (month === UNKNOWN) return `${quoted(time)} IS NULL`;
+  const start = `CAST(${literal(`${month}-01`)} AS TIMESTAMP)`;
+  return `${quoted(time)} >= ${start} AND ${quoted(time)} < ${start} + INTERVAL 1 MONTH`;
 }

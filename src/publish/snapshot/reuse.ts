@@ -13,8 +13,10 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 
 /** The files of the previous snapshot that can be reused. */
 export interface Previous {
   readonly id: string;
-  /** Links the file with these rows into `folder` and returns it; null if there is none or it is damaged. */
-  reuse(partFolder: string, fingerprint: string, folder: string): Promise<SnapshotFile | null>;
+  /** Links the file with this fingerprint or origin into `folder` and returns it; null if there is none or it is damaged. */
+  reuse(partFolder: string, rows: string | undefined, folder: string): Promise<SnapshotFile | null>;
+  /** Links the files of a table that have unchanged origins into `folder` and returns them. */
+  keep(table: string, originIn: (path: string) => string | undefined, folder: string): Promise<SnapshotFile[]>;
 }
 
 /** Opens the snapshot at `path` so that its files can be reused; null if there is none. `now` is epoch milliseconds. */
@@ -24,17 +26,21 @@ export async function openPrevious(path: string, now: number): Promise<Previous 
   const { mtimeMs: listedAt } = await stat(join(path, MANIFEST));
   const files = new Map<string, SnapshotFile>();
   for (const file of manifest.tables.flatMap((table) => table.files)) {
-    if (file.fingerprint !== undefined) files.set(`${dirname(file.path)} ${file.fingerprint}`, file);
+    for (const rows of [file.fingerprint, file.origin])
+      if (rows !== undefined) files.set(`${dirname(file.path)} ${rows}`, file);
   }
-  return {
-    id: manifest.id,
-    reuse: async (partFolder, fingerprint, folder) => {
-      const file = files.get(`${partFolder} ${fingerprint}`);
-      if (file === undefined || !(await isSound(join(path, file.path), file, listedAt, now))) return null;
-      await mkdir(join(folder, partFolder), { recursive: true });
-      return (await place(join(path, file.path), join(folder, file.path), file)) ? file : null;
-    },
+  const reuse: Previous['reuse'] = async (partFolder, rows, folder) => {
+    const file = files.get(`${partFolder} ${rows}`);
+    if (file === undefined || !(await isSound(join(path, file.path), file, listedAt, now))) return null;
+    await mkdir(join(folder, partFolder), { recursive: true });
+    return (await place(join(path, file.path), join(folder, file.path), file)) ? file : null;
   };
+  const keep: Previous['keep'] = async (table, originIn, folder) => {
+    const listed = manifest.tables.find(({ name }) => name === table)?.files ?? [];
+    const kept = await Promise.all(listed.map((file) => reuse(dirname(file.path), originIn(file.path), folder)));
+    return kept.filter((file) => file !== null);
+  };
+  return { id: manifest.id, reuse, keep };
 }
 
 /**

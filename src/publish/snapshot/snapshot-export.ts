@@ -6,12 +6,12 @@ import { SightlineError } from '../../base/errors.ts';
 import { ensureWritableFolder, syncToDisk } from '../../base/files.ts';
 import type { Catalogue } from '../../contract/catalogue.ts';
 import type { Database, Session } from '../../warehouse/database.ts';
+import { readContents } from '../../warehouse/file/copy-contents.ts';
 import { databaseBytes } from '../../warehouse/file/copy-database.ts';
-import { readUnfinishedWindows } from '../../warehouse/ledger/unfinished-windows.ts';
 import { readVerifiedThrough } from '../../warehouse/ledger/verifications.ts';
-import { SCHEMA_VERSION } from '../../warehouse/schema.ts';
+import { literal, SCHEMA_VERSION } from '../../warehouse/schema.ts';
 import { GIVE_MEMORY_BACK, openScratch, type Scratch } from '../../warehouse/scratch.ts';
-import { attachReplica, catalogueTables, type ExportedTable } from './exported-table.ts';
+import { catalogueTables, type ExportedTable, REPLICA } from './exported-table.ts';
 import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './manifest.ts';
@@ -47,7 +47,7 @@ export interface Snapshot {
 export interface ExportOptions extends ParquetForm {
   /** Retention rule; null keeps all snapshots. */
   readonly keep: Keep | null;
-  /** Marts to add, which are read from the replica. It must be current. */
+  /** Marts to add. */
   readonly marts?: readonly ExportedTable[];
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -55,10 +55,10 @@ export interface ExportOptions extends ParquetForm {
 }
 
 /**
- * Writes all tables and the given marts to Parquet and publishes the snapshot: files first, then the manifest, then the folder by rename,
- * then `latest` by swapping the symlink. Deletes expired snapshots afterwards. Files whose rows have not changed are
- * hard links to the previous snapshot. Days of which a killed sync stored only some pages are left out. If the export fails, the last snapshot stays in place and the next export
- * removes the leftovers.
+ * Writes all tables and the given marts of the replica to Parquet and publishes the snapshot: files first, then the manifest, then the
+ * folder by rename, then `latest` by swapping the symlink. The replica must be current. Deletes expired snapshots afterwards. Files with
+ * unchanged rows are hard links to the previous snapshot. If the export fails, the last snapshot stays in place and the next
+ * export removes the leftovers.
  * @throws `disk_full`, `folder_unwritable`, or the signal's reason
  */
 export async function exportSnapshot(
@@ -116,15 +116,14 @@ async function writeAside(
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
   const previous = await openPrevious(layout.latest, now);
-  const { written, ...content } = await withLanes(database, marts, layout, async (lanes) => {
+  const { written, ...content } = await withLanes(database, layout, async (lanes) => {
     const [{ session }] = lanes as [Lane];
-    const { hidden } = await readUnfinishedWindows(session.query, catalogue);
     const tables = await exportTables(exported, {
       folder: aside,
       previous,
       form: { compression, ...(parquet === undefined ? {} : { parquet }) },
       month: createdAt.slice(0, 7),
-      hidden,
+      contents: await readContents(layout.analytics),
       lanes,
       signal,
       onProgress: (table, done) => onProgress?.({ table, done, of: exported.length }),
@@ -146,15 +145,14 @@ async function writeAside(
   return { manifest, written };
 }
 
-// The lanes read the same state of the warehouse, and the replica if there are marts.
+// The lanes read the same state of the warehouse and of the replica.
 async function withLanes<T>(
   database: Database,
-  marts: readonly ExportedTable[],
   layout: Layout,
   work: (lanes: readonly Lane[]) => Promise<T>,
 ): Promise<T> {
-  await database.exclusive((session) => session.run(GIVE_MEMORY_BACK));
-  const detach = await attachReplica(database, marts, layout);
+  const attach = `ATTACH ${literal(layout.analytics)} AS ${REPLICA} (READ_ONLY)`;
+  await database.exclusive((session) => session.run(`${GIVE_MEMORY_BACK}; ${attach}`));
   const scratches: Scratch[] = [];
   try {
     while (scratches.length < LANES)
@@ -164,7 +162,7 @@ async function withLanes<T>(
     );
   } finally {
     for (const scratch of scratches) scratch.close();
-    await detach();
+    await database.exclusive((session) => session.run(`DETACH ${REPLICA}`));
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Session } from '../../warehouse/database.ts';
-import type { HiddenRows } from '../../warehouse/file/copy-database.ts';
+import { type CopyContents, stateOf } from '../../warehouse/file/copy-contents.ts';
+import { quoted } from '../../warehouse/schema.ts';
 import type { Scratch } from '../../warehouse/scratch.ts';
 import { type ExportedTable, isStored, withStoredRows } from './exported-table.ts';
-import { fingerprintOf } from './fingerprint.ts';
+import { digestOf, fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
-import { type Part, partsOf } from './parts.ts';
+import { monthOf, type Part, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
 import { createWorkQueue } from './work-queue.ts';
 
@@ -29,8 +30,8 @@ export interface TableExportParts {
   readonly form: ParquetForm;
   /** Month of an empty table, YYYY-MM. */
   readonly month: string;
-  /** Rows that the snapshot must not contain. */
-  readonly hidden: readonly HiddenRows[];
+  /** Contents of the replica; null if they are unknown. */
+  readonly contents: CopyContents | null;
   /** The lanes, which read the same state. */
   readonly lanes: readonly Lane[];
   readonly signal: AbortSignal;
@@ -49,7 +50,7 @@ export async function exportTables(
   tables: readonly ExportedTable[],
   parts: TableExportParts,
 ): Promise<{ tables: SnapshotTable[]; written: FileCounts }> {
-  const { lanes, folder, previous, form, month, hidden, signal, onProgress } = parts;
+  const { lanes, folder, previous, form, month, contents, signal, onProgress } = parts;
   const queue = createWorkQueue(lanes.length, signal);
   const free = [...lanes];
   const onLane: OnLane = (work, priority) =>
@@ -71,24 +72,32 @@ export async function exportTables(
     onProgress(table.name, done);
     signal.throwIfAborted();
   };
+  const originIn = (table: ExportedTable, path: string): string | undefined => {
+    const { reads = [`"main".${quoted(table.name)}`] } = table;
+    if (contents === null || reads === null) return undefined;
+    return digestOf([formOf(table, form, writer), stateOf(contents, reads, monthOf(path))]);
+  };
   const fileOf = async ({ session, scratch }: Lane, table: ExportedTable, part: Part): Promise<SnapshotFile> => {
     begin(table);
     const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
     const reused = await previous?.reuse(part.folder, fingerprint, folder);
-    if (reused) return reused;
+    const origin = part.sums.rows === 0 ? undefined : originIn(table, part.folder);
+    if (reused) return { ...reused, origin };
     const aside = await copyPart(session, table, part, folder, form);
     const { path, bytes, sha256 } = await settlePart(scratch, table, part, folder, aside);
     written.files += 1;
     written.bytes += bytes;
     const { rows, min, max } = part.sums;
-    return { path, rows, bytes, sha256, min, max, fingerprint };
+    return { path, rows, bytes, sha256, min, max, fingerprint, origin };
   };
   const filesOf = async (table: ExportedTable, priority: number, on: OnLane): Promise<SnapshotFile[]> => {
-    const found = await on(({ session }) => {
+    const [kept, found] = await on(async ({ session }) => {
       begin(table);
-      return partsOf(session, table, month, hidden);
+      const unchanged = (await previous?.keep(table.name, (of) => originIn(table, of), folder)) ?? [];
+      return [unchanged, await partsOf(session, table, month, unchanged)] as const;
     }, priority);
-    return Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part), priority)));
+    const others = await Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part), priority)));
+    return [...kept, ...others].toSorted((a, b) => (a.path < b.path ? -1 : 1));
   };
   const exportTable = async (table: ExportedTable, index: number): Promise<SnapshotTable> => {
     // The files of a table are written before the next table is scanned.

@@ -8,7 +8,7 @@ export interface WorkQueue {
   idle(): Promise<void>;
 }
 
-/** Creates a queue whose work does not begin after `signal` is aborted. */
+/** Creates a queue. It starts no work after `signal` is aborted. */
 export function createWorkQueue(concurrency: number, signal: AbortSignal): WorkQueue {
   const queue = new PQueue({ concurrency });
   const failed = new AbortController();

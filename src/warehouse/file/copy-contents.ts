@@ -8,10 +8,18 @@ const HEADER_BYTES = 12 * 1024;
 export interface CopyContents {
   /** Hash of the tables' columns, the views and the version of sightline. */
   readonly layout: string;
-  /** Number of refreshes since the last complete copy. */
+  /** Identity of the last complete copy. */
+  readonly copy: string;
+  /** Number of refreshes since then. */
   readonly refreshes: number;
   /** Rows and hash of each part by table, such as `"main"."responses"`, and day. The day is '' for rows without a time and for whole tables. */
   readonly parts: Readonly<Record<string, Readonly<Record<string, readonly [rows: number, hash: string | null]>>>>;
+}
+
+/** Returns values that change when a refresh or another copy replaces rows of `month` (YYYY-MM, or '' for all) in one of the tables. */
+export function stateOf({ copy, parts }: CopyContents, tables: readonly string[], month: string): unknown[] {
+  const isOfMonth = ([day]: [string, unknown]): boolean => day === '' || day.startsWith(month);
+  return [copy, ...tables.map((table) => Object.entries(parts[table] ?? {}).filter(isOfMonth))];
 }
 
 /**

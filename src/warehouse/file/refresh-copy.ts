@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { SightlineError } from '../../base/errors.ts';
@@ -51,7 +51,7 @@ export interface WriteCopyOptions {
   readonly without: readonly HiddenRows[];
   readonly timed: readonly TimedTable[];
   /** Default: `BYTES_LEAST`. */
-  readonly bytesLeast?: number;
+  readonly bytesLeast?: number | undefined;
 }
 
 /**
@@ -79,7 +79,7 @@ export async function writeCopy(
       try {
         await copyFile(before, path, constants.COPYFILE_FICLONE);
         await refresh(session, path, { changed, without, parts: next.parts });
-        return { ...next, refreshes: known.refreshes + 1 };
+        return { ...next, copy: known.copy, refreshes: known.refreshes + 1 };
       } catch (thrown) {
         if (thrown instanceof SightlineError && thrown.code === 'disk_full') throw thrown;
         // The copy before may be damaged or may have been removed.
@@ -88,7 +88,7 @@ export async function writeCopy(
     }
   }
   await copyDatabase(session, path, { forReaders: true, without });
-  return { ...next, refreshes: 0 };
+  return { ...next, copy: randomUUID(), refreshes: 0 };
 }
 
 async function readLayout(session: Session): Promise<string> {
@@ -151,7 +151,7 @@ async function readParts(session: Session, tables: readonly Table[], hidden: rea
       await session.query(
         `SELECT ${literal(table.id)}, coalesce(strftime(day, '%Y-%m-%d'), ''), n, CAST(hash AS VARCHAR) FROM (
            SELECT CAST(${quoted(table.timed.time)} AS DATE) AS day, count(*) AS n, sum(hash(hash(${columns}))) AS hash
-           FROM ${table.id} WHERE ${shown(table, hidden)} GROUP BY 1)`,
+           FROM ${table.id} WHERE ${shown(table, hidden)} GROUP BY 1) ORDER BY day`,
       ),
     );
   }

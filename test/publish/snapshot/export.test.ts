@@ -8,6 +8,7 @@ import { isItemText } from '../../../src/contract/tables.ts';
 import { type Layout, layoutOf } from '../../../src/publish/snapshot/layout.ts';
 import { parquetColumns } from '../../../src/publish/snapshot/parquet.ts';
 import { type ExportOptions, exportSnapshot, type Snapshot } from '../../../src/publish/snapshot/snapshot-export.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { SCHEMA_VERSION } from '../../../src/warehouse/schema.ts';
 import { leapingClock } from '../../support/clocks.ts';
 import { temporaryFolder } from '../../support/folders.ts';
@@ -37,8 +38,9 @@ function everyTable(): WarehouseTable[] {
   return [...stored, ...histories];
 }
 
-function take(to: Layout, { at = CREATED_AT, ...changes }: Partial<ExportOptions> & { at?: string } = {}) {
+async function take(to: Layout, { at = CREATED_AT, ...changes }: Partial<ExportOptions> & { at?: string } = {}) {
   const { catalogue, database } = workspace;
+  await publishAnalytics(database, to.analytics);
   const options = { compression: 'snappy', keep: null, signal: new AbortController().signal, ...changes };
   return exportSnapshot(database, catalogue, to, { clock: leapingClock(Date.parse(at)), ...options });
 }

@@ -13,6 +13,7 @@ import { type Part, partsOf } from '../../../src/publish/snapshot/parts.ts';
 import { isTurnOf } from '../../../src/publish/snapshot/reuse.ts';
 import { type ExportOptions, exportSnapshot, type Snapshot } from '../../../src/publish/snapshot/snapshot-export.ts';
 import type { Session } from '../../../src/warehouse/database.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openScratch } from '../../../src/warehouse/scratch.ts';
 import { leapingClock } from '../../support/clocks.ts';
 import { IS_ENDURANCE } from '../../support/counts.ts';
@@ -37,7 +38,8 @@ function timeOf(day: number): number {
   return Date.parse('2026-03-16T00:00:00Z') + day * DAY_MS;
 }
 
-function take(layout: Layout, day: number, changes: Partial<ExportOptions> = {}): Promise<Snapshot> {
+async function take(layout: Layout, day: number, changes: Partial<ExportOptions> = {}): Promise<Snapshot> {
+  await publishAnalytics(workspace.database, layout.analytics);
   const options = { compression: 'snappy', keep: null, signal: new AbortController().signal, ...changes };
   return exportSnapshot(workspace.database, workspace.catalogue, layout, {
     clock: leapingClock(timeOf(day)),
@@ -187,7 +189,8 @@ test('a Parquet file is rejected if the rows read back differ from those of the 
   const folder = await temporaryFolder();
   const scratch = await openScratch({ memoryLimitMb: 64, temporaryFolder: join(folder, 'temporary') });
   onTestFinished(() => scratch.close());
-  const table = workspace.catalogue.tables.find(({ name }) => name === 'responses') as WarehouseTable;
+  const declared = workspace.catalogue.tables.find(({ name }) => name === 'responses') as WarehouseTable;
+  const table = { ...declared, source: 'responses' };
   await workspace.database.transaction(async (session) => {
     const [part] = await partsOf(session, table, '2026-03');
     const { sums } = part as Part;
@@ -245,7 +248,7 @@ function canHold(folder: string, dev: number): boolean {
 }
 
 async function printsOf(session: Session, table: WarehouseTable): Promise<string> {
-  const parts = await partsOf(session, table, '2026-03');
+  const parts = await partsOf(session, { ...table, source: `"${table.name}"` }, '2026-03');
   return parts.map(({ folder, sums }) => `${folder} ${fingerprintOf('form', sums)}`).join(' ');
 }
 

@@ -16,7 +16,10 @@ afterAll(() => workspace.close());
 
 test('after an error in one session, no statement begins in any session, and the error is thrown when all are idle', async () => {
   const { database, catalogue } = workspace;
-  const named = (name: string) => catalogueTables(catalogue).filter((table) => table.name === name);
+  const named = (name: string) =>
+    catalogueTables(catalogue)
+      .filter((table) => table.name === name)
+      .map((table) => ({ ...table, source: `"${name}"` }));
   const tables = [...named('brands'), ...named('responses'), ...named('prompts'), ...named('response_citations')];
   const folder = await temporaryFolder();
   const begun: string[] = [];
@@ -55,7 +58,7 @@ test('after an error in one session, no statement begins in any session, and the
       previous: null,
       form: { compression: 'snappy' },
       month: '2026-11',
-      hidden: [],
+      contents: null,
       lanes,
       signal: new AbortController().signal,
       onProgress: () => undefined,

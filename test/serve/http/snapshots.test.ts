@@ -6,6 +6,7 @@ import { layoutOf } from '../../../src/publish/snapshot/layout.ts';
 import { listSnapshots, type Manifest } from '../../../src/publish/snapshot/manifest.ts';
 import { exportSnapshot } from '../../../src/publish/snapshot/snapshot-export.ts';
 import { rangeOf } from '../../../src/serve/http/snapshots.ts';
+import { publishAnalytics } from '../../../src/warehouse/replica.ts';
 import { openWarehouse } from '../../../src/warehouse/warehouse.ts';
 import { builtInCatalogue as catalogue } from '../../../src/workspace/catalogues.ts';
 import { openCopy, sharedBefore, stillClock } from '../served-world.ts';
@@ -19,6 +20,7 @@ const served = sharedBefore(async (closeLater) => {
   try {
     const { database } = warehouse;
     await database.exclusive(({ run }) => run("UPDATE alerts SET headline = 'edited'"));
+    await publishAnalytics(database, layout.analytics);
     const { signal } = new AbortController();
     await exportSnapshot(database, catalogue, layout, { compression: 'snappy', keep: null, clock: stillClock, signal });
   } finally {
