@@ -1,6 +1,6 @@
 import type { ConfigSources } from '../base/config/config-file.ts';
 import { readConfigFile } from '../base/config/config-file.ts';
-import { dataFolderOf, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
+import { dataFolderOf, dataUmask, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readEnvironment } from '../base/config/environment.ts';
 import { listWorkspaces } from '../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
@@ -20,10 +20,21 @@ export interface WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** The user's current directory and environment. */
+/** The user's current directory and environment. Sets the umask of the process to that of the data folder. */
 export function readSurroundings() {
-  const { folder, variables } = terminal();
-  return { folder, environment: readEnvironment(folder, variables) };
+  const { folder, variables, umask } = terminal();
+  const surroundings = { folder, environment: readEnvironment(folder, variables) };
+  if (umask !== null) process.umask(umaskOf(surroundings));
+  return surroundings;
+}
+
+// The command itself reports settings that cannot be read.
+function umaskOf(surroundings: Omit<ConfigSources, 'flags'>): number {
+  try {
+    return dataUmask(surroundings);
+  } catch {
+    return 0o077;
+  }
 }
 
 /** Loads the workspace's settings from flags, environment and configuration file. Throws `config_invalid` and `usage`. */

@@ -1,6 +1,6 @@
 import { EXIT } from '../base/errors.ts';
 import { reportError } from './output/output.ts';
-import { type Terminal, terminal, withTerminal } from './output/terminal.ts';
+import { type Terminal, withTerminal } from './output/terminal.ts';
 import { parseArguments } from './program/program.ts';
 import { toReported } from './reported.ts';
 
@@ -22,24 +22,10 @@ async function parseAndRun(argv: readonly string[], signal: AbortSignal): Promis
     const invocation = await parseArguments(argv);
     if (invocation === null) return EXIT.done;
     json = invocation.json;
-    if (terminal().umask !== null) process.umask(await readUmask());
     return await invocation.action(signal).finally(async () => (await import('../base/trace.ts')).sendLastSpans());
   } catch (thrown) {
     const error = await toReported(thrown);
     reportError(error, json);
     return error.exit;
-  }
-}
-
-// The command itself reports settings that cannot be read.
-async function readUmask(): Promise<number> {
-  const [{ dataUmask }, { readSurroundings }] = await Promise.all([
-    import('../base/config/config.ts'),
-    import('./context.ts'),
-  ]);
-  try {
-    return dataUmask(readSurroundings());
-  } catch {
-    return 0o077;
   }
 }
