@@ -4,7 +4,7 @@ import type { Ending } from '../base/ending.ts';
 import { SightlineError, toSightlineError } from '../base/errors.ts';
 import type { SetupProblem, SetupState, SetupTest } from '../web/page-data/setup-state.ts';
 import type { Context } from '../workspace/workspace.ts';
-import { estimateFirstSync, initializeWorkspace } from './initialize.ts';
+import type { initializeWorkspace } from './initialize.ts';
 
 /** Dependencies of a first run. */
 export interface FirstRunParts {
@@ -40,7 +40,7 @@ export interface FirstRun {
 
 const IDLE = { state: 'none', problem: null } as const;
 
-/** Creates the setup of a workspace. It remembers how its own steps ended until the process ends. */
+/** Creates the setup of a workspace. It remembers how its own steps ended until the process ends. Loads the modules of a sync late. */
 export function createFirstRun(parts: FirstRunParts): FirstRun {
   const stop = new AbortController();
   const signal = AbortSignal.any([parts.signal, stop.signal]);
@@ -62,6 +62,7 @@ export function createFirstRun(parts: FirstRunParts): FirstRun {
   });
   const price = async (): Promise<void> => {
     try {
+      const { estimateFirstSync } = await import('./initialize.ts');
       const cost = await estimateFirstSync({ ...parts.open(), signal });
       estimate = { state: 'done', cost, problem: null };
     } catch (thrown) {
@@ -124,7 +125,8 @@ async function testSettings(
   const { workspace, clock } = parts;
   const given = { workspace, baseUrl, key, dataDir: null, budgetShare: null, force: false, ...parts.surroundings() };
   try {
-    const result = await initializeWorkspace(given, { clock, signal, replace: async () => false });
+    const initialize = await import('./initialize.ts');
+    const result = await initialize.initializeWorkspace(given, { clock, signal, replace: async () => false });
     const { brands, rateLimit, written } = result;
     return { ok: true, baseUrl: result.baseUrl, brands, rateLimit, written };
   } catch (thrown) {
