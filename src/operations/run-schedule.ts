@@ -5,7 +5,6 @@ import { ensureWritableFolder } from '../base/files.ts';
 import { openJobLog } from '../jobs/job-log.ts';
 import { createProcessRunner } from '../jobs/process-runner.ts';
 import { layoutOf } from '../publish/snapshot/layout.ts';
-import { refreshReplica } from '../workspace/home-replica.ts';
 import { thisProcess } from '../workspace/process-driver.ts';
 import type { Context } from '../workspace/workspace.ts';
 import { plannedOf } from './cluster/open-runner.ts';
@@ -115,6 +114,7 @@ async function watch(context: Context, log: JobLogger): Promise<void> {
 // Refreshes the replica periodically, because other machines may have saved newer data.
 async function follow({ config, clock, signal }: Context, log: JobLogger): Promise<void> {
   if (config.home === null) return;
+  const { refreshReplica } = await import('../workspace/home-replica.ts');
   let isReported = false;
   while (!signal.aborted) {
     try {
