@@ -7,7 +7,8 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 /** Reports whether a name is a known time zone. */
 export function isTimeZone(name: string): boolean {
   try {
-    formatOf(name);
+    // UTC needs no data of `Intl`.
+    if (name !== 'UTC') formatOf(name);
     return name !== '';
   } catch {
     return false;

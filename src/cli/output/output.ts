@@ -73,9 +73,9 @@ export function errorJson({ code, message, hint, facts }: SightlineError) {
   return { error: { code, message, hint, ...facts } };
 }
 
-/** Formats an integer with thousands separators: 12,345. */
+/** Formats an integer with thousands separators: 12,345. Without `Intl`, because loading its data takes 10 ms. */
 export function count(value: number): string {
-  return value.toLocaleString('en-US');
+  return String(value).replaceAll(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** `3 files`, `1 file`. */
