@@ -1,12 +1,5 @@
-import type { ConfigSources } from '../base/config/config-file.ts';
-import { readConfigFile } from '../base/config/config-file.ts';
 import { dataFolderOf, dataUmask, loadConfig, type WorkspaceConfig } from '../base/config/config.ts';
 import { readEnvironment } from '../base/config/environment.ts';
-import { listWorkspaces } from '../base/config/workspace-names.ts';
-import { SightlineError, toSightlineError } from '../base/errors.ts';
-import { toOverrides } from '../metrics/calibration/overrides.ts';
-import type { Configured } from '../operations/cluster/workspace-list.ts';
-import { jobsOf } from '../operations/jobs/job-list.ts';
 import type { Context } from '../workspace/workspace.ts';
 import { plural, say } from './output/output.ts';
 import { terminal } from './output/terminal.ts';
@@ -24,49 +17,19 @@ export interface WorkspaceFlags {
 export function readSurroundings() {
   const { folder, variables, umask } = terminal();
   const surroundings = { folder, environment: readEnvironment(folder, variables) };
-  if (umask !== null) process.umask(umaskOf(surroundings));
+  if (umask !== null) process.umask(dataUmask(surroundings));
   return surroundings;
 }
 
-// The command itself reports settings that cannot be read.
-function umaskOf(surroundings: Omit<ConfigSources, 'flags'>): number {
-  try {
-    return dataUmask(surroundings);
-  } catch {
-    return 0o077;
-  }
-}
-
-/** Loads the workspace's settings from flags, environment and configuration file. Throws `config_invalid` and `usage`. */
-export function readConfig(flags: WorkspaceFlags) {
-  return checkedConfig(flags, readSurroundings());
-}
-
-function checkedConfig(flags: WorkspaceFlags, surroundings: Omit<ConfigSources, 'flags'>): WorkspaceConfig {
-  const config = loadConfig({ flags, ...surroundings });
-  // Validate these settings for every command, so that a mistake is reported at once.
-  toOverrides(config.conventions);
-  jobsOf(config);
-  return config;
-}
-
 /**
- * Loads the settings of all configured workspaces. An invalid workspace is returned with its error.
- *
- * @throws `usage` for flags that apply to a single workspace.
+ * Loads the workspace's settings from flags, environment and configuration file. The modules that validate jobs and conventions are loaded
+ * only if the settings have any, because they take a third of the CPU time of a short command. Throws `config_invalid` and `usage`.
  */
-export function readAllConfigs(flags: WorkspaceFlags): Configured[] {
-  if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');
-  if (flags.baseUrl !== undefined) throw new SightlineError('usage', '--all cannot be combined with --base-url');
-  const { folder, environment } = readSurroundings();
-  const surroundings = { folder, environment, file: readConfigFile(folder) };
-  return listWorkspaces(surroundings).map((name) => {
-    try {
-      return { name, config: checkedConfig({ ...flags, workspace: name }, surroundings) };
-    } catch (thrown) {
-      return { name, error: toSightlineError(thrown) };
-    }
-  });
+export async function loadSettings(flags: WorkspaceFlags): Promise<WorkspaceConfig> {
+  const config = loadConfig({ flags, ...readSurroundings() });
+  const isChanged = [config.jobs, config.conventions].some((setting) => Object.keys(setting).length > 0);
+  if (isChanged) (await import('../operations/check-settings.ts')).checked(config);
+  return config;
 }
 
 /** The absolute path of the data folder, which has a folder per workspace. Throws `config_invalid`. */
@@ -74,9 +37,9 @@ export function readDataFolder({ dataDir }: WorkspaceFlags): string {
   return dataFolderOf({ flags: dataDir === undefined ? {} : { dataDir }, ...readSurroundings() });
 }
 
-/** The context of a command on the workspace that its flags select. */
-export function commandContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Context {
-  return contextOf(command, readConfig(flags), signal);
+/** Loads the settings of the workspace that the flags select for an operation on it. Throws `config_invalid` and `usage`. */
+export async function loadContext(command: string, flags: WorkspaceFlags, signal: AbortSignal): Promise<Context> {
+  return contextOf(command, await loadSettings(flags), signal);
 }
 
 /** The context of a command. Prints a message when the command has to wait for the warehouse. */

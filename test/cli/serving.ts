@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/cli/checked-config.ts';
 import { keepSchedule } from '../../src/cli/commands/use/serve-command.ts';
-import { readConfig } from '../../src/cli/context.ts';
 import { withTerminal } from '../../src/cli/output/terminal.ts';
 import type { RunningSchedule } from '../../src/operations/run-schedule.ts';
 

@@ -176,12 +176,13 @@ export function dataFolderOf({ flags, environment, folder, file }: ConfigSources
   return resolve(folder, set);
 }
 
-/**
- * Umask for everything that is written to data folders.
- * @throws `config_invalid`
- */
+/** Umask for everything that is written to data folders. Private if the settings cannot be read: the command reports the error. */
 export function dataUmask({ environment, folder }: Omit<ConfigSources, 'flags'>): number {
-  return readSetting(permissions, environment, readConfigFile(folder).permissions) === 'group' ? 0o027 : 0o077;
+  try {
+    return readSetting(permissions, environment, readConfigFile(folder).permissions) === 'group' ? 0o027 : 0o077;
+  } catch {
+    return 0o077;
+  }
 }
 
 /**

@@ -165,7 +165,7 @@ function toCall(path: string, flags: WorkspaceFlags, signal: AbortSignal, parts:
     flags,
     json: flags.json === true,
     signal,
-    config: async () => (await import('../context.ts')).readConfig(flags),
-    context: async () => (await import('../context.ts')).commandContext(path, flags, signal),
+    config: async () => (await import('../context.ts')).loadSettings(flags),
+    context: async () => (await import('../context.ts')).loadContext(path, flags, signal),
   };
 }

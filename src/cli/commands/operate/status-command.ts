@@ -52,7 +52,7 @@ export const status = defineCommand({
 
 // Continues after an unreadable workspace. A workspace that was never synced affects the exit code only with `check`.
 async function statusOfAll(flags: WorkspaceFlags, json: boolean, check: boolean): Promise<number> {
-  const { readAllConfigs } = await import('../../context.ts');
+  const { readAllConfigs } = await import('../../checked-config.ts');
   const operation = await import('../../../operations/status.ts');
   let worst: number = EXIT.done;
   for (const one of readAllConfigs(flags)) {

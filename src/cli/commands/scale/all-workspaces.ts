@@ -3,7 +3,8 @@ import { worstExitCode } from '../../../base/ending.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import { validConfigs } from '../../../operations/cluster/workspace-list.ts';
 import type { Context } from '../../../workspace/workspace.ts';
-import { contextOf, readAllConfigs, type WorkspaceFlags } from '../../context.ts';
+import { readAllConfigs } from '../../checked-config.ts';
+import { contextOf, type WorkspaceFlags } from '../../context.ts';
 import { count, duration, errorJson, plural, printValue, say } from '../../output/output.ts';
 import { toReported } from '../../reported.ts';
 

@@ -71,7 +71,8 @@ export const cluster = defineGroup({
 
 async function toCluster({ flags, signal }: Call) {
   const { loadRunnerSettings } = await import('../../../base/config/config.ts');
-  const { readAllConfigs, readSurroundings } = await import('../../context.ts');
+  const { readAllConfigs } = await import('../../checked-config.ts');
+  const { readSurroundings } = await import('../../context.ts');
   const settings = loadRunnerSettings(readSurroundings());
   return { settings, configured: readAllConfigs(flags), signal, warn: say };
 }

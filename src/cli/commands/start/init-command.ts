@@ -40,7 +40,7 @@ export const init = defineCommand({
   run: async ({ keyStdin, budgetShare, force, plan, yes, ...unread }, begin) => {
     const { flags, json, signal } = begin(unread);
     const { workspace = null, baseUrl = null, dataDir = null } = flags;
-    const { commandContext, readSurroundings } = await import('../../context.ts');
+    const { loadContext, readSurroundings } = await import('../../context.ts');
     const key = keyStdin && terminal().stdin.isTTY !== true ? await readKey(signal) : null;
     const prompt = !yes && canAsk() ? openPrompt(signal) : null;
     try {
@@ -50,7 +50,7 @@ export const init = defineCommand({
       sayWritten(initialized.written, overriddenBy);
       const wantsPlan = plan && (prompt === null || (await prompt.askWhether(ESTIMATE, true)));
       const chosen = { workspace: initialized.workspace, ...(dataDir === null ? {} : { dataDir }) };
-      const cost = wantsPlan ? await estimate(() => commandContext('init', chosen, signal), signal) : null;
+      const cost = wantsPlan ? await estimate(() => loadContext('init', chosen, signal), signal) : null;
       if (json) printJson('init', { ...initialized, plan: cost });
       else sayNext(initialized.workspace);
       return EXIT.done;
@@ -114,10 +114,10 @@ function sayWritten(files: readonly string[], overriddenBy: string | null): void
 }
 
 // A failed estimate does not fail the setup.
-async function estimate(open: () => Context, signal: AbortSignal): Promise<FirstSyncEstimate | null> {
+async function estimate(open: () => Promise<Context>, signal: AbortSignal): Promise<FirstSyncEstimate | null> {
   const { estimateFirstSync } = await import('../../../operations/initialize.ts');
   try {
-    const cost = await estimateFirstSync(open());
+    const cost = await estimateFirstSync(await open());
     const time = cost.minutes === 0 ? 'less than a minute' : `about ${duration(cost.minutes * 60_000)}`;
     say(`The first sync will take about ${plural(cost.requests, 'request')}${boundsText(cost)}, ${time}.`);
     return cost;

@@ -2,7 +2,7 @@ import { listWorkspaces } from '../../../base/config/workspace-names.ts';
 import { EXIT, SightlineError } from '../../../base/errors.ts';
 import type { Catalogue } from '../../../contract/catalogue.ts';
 import type { DescribedTable, TableKinds } from '../../../operations/dictionary.ts';
-import { readConfig, readSurroundings } from '../../context.ts';
+import { loadSettings, readSurroundings } from '../../context.ts';
 import { printData, printJson, say } from '../../output/output.ts';
 import { formatRows } from '../../output/row-format.ts';
 import { defineCommand } from '../../program/define-command.ts';
@@ -37,7 +37,7 @@ async function catalogueHere(): Promise<Catalogue> {
   const { environment, folder } = readSurroundings();
   return listWorkspaces({ environment, folder }).length > 1 && (environment['SIGHTLINE_WORKSPACE'] ?? '') === ''
     ? builtInCatalogue
-    : catalogueOf(readConfig({}));
+    : catalogueOf(await loadSettings({}));
 }
 
 function list(tables: readonly DescribedTable[], kinds: TableKinds): void {

@@ -141,7 +141,8 @@ async function fleetOf(flags: WorkspaceFlags, names: readonly string[] | null, i
   }
   if (isAll && names !== null)
     throw new SightlineError('usage', '--all-workspaces cannot be combined with --workspaces');
-  const { readConfig, readDataFolder } = await import('../../context.ts');
+  const { readConfig } = await import('../../checked-config.ts');
+  const { readDataFolder } = await import('../../context.ts');
   const opens = names?.map((name) => readConfig({ ...flags, workspace: name }).name) ?? ('all' as const);
   return { folder: readDataFolder(flags), opens };
 }

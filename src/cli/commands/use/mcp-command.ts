@@ -33,8 +33,8 @@ export const mcp = defineCommand({
     const { stdin, stdout } = terminal();
     const options = { streams: { input: stdin, output: stdout }, queryTimeoutMs, onError };
     return withTerminal({ folder: at }, async () => {
-      const { printSettings, servedConfigs } = await import('./mcp-workspaces.ts');
-      const configs = servedConfigs(call.flags, all);
+      const { allConfigs, printSettings } = await import('./mcp-workspaces.ts');
+      const configs = all ? allConfigs(call.flags) : [await call.config()];
       if (printConfig !== null) {
         printSettings(printConfig, all, configs, queryTimeoutMs);
         return EXIT.done;

@@ -6,18 +6,14 @@ import type { WorkspaceConfig } from '../../../base/config/config.ts';
 import { DEFAULT_WORKSPACE, declaredWorkspaces } from '../../../base/config/workspace-names.ts';
 import { SightlineError, toSightlineError } from '../../../base/errors.ts';
 import { layoutOf } from '../../../publish/snapshot/layout.ts';
-import { readConfig, readSurroundings, type WorkspaceFlags } from '../../context.ts';
+import { readConfig } from '../../checked-config.ts';
+import { readSurroundings, type WorkspaceFlags } from '../../context.ts';
 import { printData, say } from '../../output/output.ts';
 import { QUERY_TIMEOUT_MS } from '../../program/common-options.ts';
 import { type McpClient, mcpClients } from './mcp-config.ts';
 
 /** The program of this process, which a client starts. */
 const MAIN = fileURLToPath(new URL('../../main.js', import.meta.url));
-
-/** Returns the settings of the workspaces that `mcp` serves: one, or with `all` every one that is configured or has a replica. */
-export function servedConfigs(flags: WorkspaceFlags, all: boolean): readonly WorkspaceConfig[] {
-  return all ? allConfigs(flags) : [readConfig(flags)];
-}
 
 /** Prints the settings with which a client starts the server. */
 export function printSettings(
@@ -37,9 +33,11 @@ export function printSettings(
   say(`Add this to ${mcpClients[client].file}, and restart the client.`);
 }
 
-// The workspaces of the configuration file, and all others with a replica in the data folder. Without any, the default one. An invalid
-// workspace is skipped, unless there is no other.
-function allConfigs(flags: WorkspaceFlags): WorkspaceConfig[] {
+/**
+ * Returns the settings of the workspaces in the configuration file, and of all others with a replica in the data folder. Without any, those
+ * of the default one. An invalid workspace is skipped, unless there is no other.
+ */
+export function allConfigs(flags: WorkspaceFlags): WorkspaceConfig[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');
   // No workspace has to be named or be the only one, because only the data folder is read.
   const standard = readConfig({ ...flags, workspace: DEFAULT_WORKSPACE });

@@ -166,7 +166,8 @@ async function openFirstRun(
 ): Promise<FirstRun> {
   const { createFirstRun } = await import('../../../operations/first-run.ts');
   const { openLog } = await import('../../../serve/telemetry/server-log.ts');
-  const { commandContext, readSurroundings } = await import('../../context.ts');
+  const { commandContext } = await import('../../checked-config.ts');
+  const { readSurroundings } = await import('../../context.ts');
   const { loggedSteps } = await import('../../job-steps.ts');
   const { logger } = openLog(target, level, clock);
   const perform = loggedSteps(flags, (severity, entry) => logger[severity](entry));
