@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { growthFigures } from './growth.ts';
 import { ingest } from './ingest.ts';
 import { peerFigures } from './peers.ts';
 import { snapshotFigures } from './snapshot.ts';
@@ -25,6 +26,8 @@ const parts = {
     measure: async (...of: [string, number]) => (await import('./cluster.ts')).clusterFigures(...of),
     responses: 6,
   },
+  // The number is percent of the full sizes.
+  growth: { measure: growthFigures, responses: 100 },
 } as const;
 
 // `npm run bench`, `npm run bench -- peers`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
@@ -35,7 +38,7 @@ for (const [name, { measure, responses }] of Object.entries(parts)) {
   if (wanted !== undefined && wanted !== name) continue;
   const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));
   try {
-    const lines = await measure(folder, Number(number ?? responses));
+    const { lines } = await measure(folder, Number(number ?? responses));
     for (const line of lines) process.stdout.write(`${line}\n`);
   } finally {
     await rm(folder, { recursive: true, force: true });

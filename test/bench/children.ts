@@ -32,9 +32,20 @@ export interface Upstream {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Starts a sandbox of one brand with this many days, and responses a day. */
-export async function startUpstream(...sizes: readonly [days: number, responses: number]): Promise<Upstream> {
-  const child = startScript('upstream.js', sizes.map(String));
+/** Size of a sandbox. */
+export interface UpstreamSize {
+  readonly days: number;
+  /** Responses of each brand on each day. */
+  readonly responsesPerDay: number;
+  /** Default: 1. */
+  readonly brands?: number;
+  /** Other keys that open it, each with a rate limit of its own. */
+  readonly keys?: readonly string[];
+}
+
+/** Starts a sandbox. */
+export async function startUpstream(size: UpstreamSize): Promise<Upstream> {
+  const child = startScript('upstream.js', [JSON.stringify(size)]);
   const { baseUrl, key } = JSON.parse(await firstLine(child)) as { baseUrl: string; key: string };
   return { process: child, baseUrl, key, environment: { SIGHTLINE_BASE_URL: baseUrl, SIGHTLINE_API_KEY: key } };
 }

@@ -3,6 +3,7 @@ import type { RunnerState } from '../../src/jobs/runner.ts';
 import { startFleet } from '../cluster/fleet.ts';
 import { disabledJobs } from '../support/jobs.ts';
 import { startPostgres } from '../support/postgres.ts';
+import type { Part } from './measure.ts';
 
 const WORKERS = [1, 2, 4] as const;
 /** Concurrent tasks per worker: few enough that workers wait for budgets and not for the machine. */
@@ -27,13 +28,13 @@ const rates = [
  * Measures first syncs of `each` workspaces per worker with one, two and four workers: workspaces per minute, and the
  * ratio to ideal scaling.
  */
-export async function clusterFigures(_folder: string, each: number): Promise<string[]> {
+export async function clusterFigures(_folder: string, each: number): Promise<Part> {
   const lines: string[] = [];
   for (const rate of rates) {
     let first = 0;
     for (const workers of WORKERS) {
       const perMinute = await measure(rate, workers, workers * each);
-      if (perMinute === null) return ['cluster: no PostgreSQL here, not measured'];
+      if (perMinute === null) return { lines: ['cluster: no PostgreSQL here, not measured'], figures: {} };
       first ||= perMinute;
       const share = (perMinute / (first * workers)).toFixed(2);
       lines.push(
@@ -41,7 +42,7 @@ export async function clusterFigures(_folder: string, each: number): Promise<str
       );
     }
   }
-  return lines;
+  return { lines, figures: {} };
 }
 
 async function measure(

@@ -3,7 +3,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { startCli, startScript, startUpstream, type Upstream } from './children.ts';
-import { finish, type Usage } from './measure.ts';
+import { finish, type Part, type Usage } from './measure.ts';
 import type { Peers } from './peer-programs.ts';
 
 /** Days of the sandbox, ending today. */
@@ -16,6 +16,14 @@ interface Row extends Usage {
   readonly bytes: number | null;
 }
 
+export interface IngestFigures {
+  readonly requests: number;
+  /** CPU time of sightline : the bare loop and DuckDB. */
+  readonly toBare: number;
+  /** CPU time of sightline : dlt; null if it is not installed. */
+  readonly toDlt: number | null;
+}
+
 /**
  * Syncs a sandbox with `responses` responses over HTTP without a rate limit, in its own process, and compares it with a loop that only
  * saves the pages, with bare DuckDB that loads them from disk, and with dlt if it is installed. Returns a Markdown section.
@@ -24,8 +32,9 @@ export async function ingest(
   folder: string,
   responses: number,
   peers: Peers = { missing: 'only sightline is measured' },
-): Promise<string[]> {
-  const upstream = await startUpstream(DAYS, Math.ceil(responses / DAYS));
+  brands = 1,
+): Promise<Part<IngestFigures>> {
+  const upstream = await startUpstream({ days: DAYS, responsesPerDay: Math.ceil(responses / brands / DAYS), brands });
   try {
     const synced = await sync(folder, upstream);
     const own: Row = { name: 'sightline', ...synced, bytes: await bytesIn(join(folder, 'default')) };
@@ -45,6 +54,8 @@ export async function ingest(
     const { user, system } = process.cpuUsage(before);
     const used = { cpu: (user + system) / 1e6, peakMb: 0, seconds: bare.seconds, requests: null, bytes: null };
     add('DuckDB alone, from those files', used, bare.rows);
+    const toBare = own.cpu / (loop.cpu + used.cpu);
+    let toDlt: number | null = null;
     if (!('missing' in peers)) {
       await mkdir(join(folder, 'dlt'));
       const file = join(folder, 'dlt/peer.duckdb');
@@ -52,9 +63,10 @@ export async function ingest(
       const run = await finish(spawn(peers.python, args, { stdio: ['ignore', 'pipe', 'pipe'] }));
       const loaded = JSON.parse(run.output.trim().split('\n').at(-1) ?? '') as { requests: number; responses: number };
       add('dlt', { ...run, requests: loaded.requests, bytes: (await stat(file)).size }, loaded.responses);
+      toDlt = own.cpu / run.cpu;
     }
     const paces = await pacesOf(folder);
-    return [
+    const lines = [
       `### First sync (${synced.rows.toLocaleString('en-US')} responses, ${DAYS} days)`,
       '',
       '| | requests | time | CPU | sightline : this | peak memory | on disk |',
@@ -66,6 +78,7 @@ export async function ingest(
       '',
       `Pages of responses per second, for each tenth of the sync: ${paces.map((pace) => pace.toFixed(0)).join(' ')}`,
     ];
+    return { lines, figures: { requests: synced.requests, toBare, toDlt } };
   } finally {
     upstream.process.kill('SIGKILL');
   }
@@ -124,7 +137,8 @@ async function loadBare(folder: string): Promise<{ rows: number; seconds: number
   return { rows: Number(counted.getRows()[0]?.[0]), seconds };
 }
 
-async function bytesIn(folder: string): Promise<number> {
+/** Total size of the files in a folder and its subfolders. */
+export async function bytesIn(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;

@@ -7,7 +7,7 @@ import { DAY_MS, dayOf } from '../../src/contract/time.ts';
 import { freePort } from '../support/ports.ts';
 import { firstLine, startCli, startServer } from './children.ts';
 import { generate } from './generate.ts';
-import { finish, type Measured, measureRequests, usageOf, withSpread } from './measure.ts';
+import { finish, type Measured, measureRequests, type Part, percentile, usageOf, withSpread } from './measure.ts';
 import { type Peers, startPeer } from './peer-programs.ts';
 
 const ROUNDS = 3;
@@ -42,8 +42,23 @@ interface Server {
 const KINDS = ['a page of 100 responses', 'metrics, first asked'] as const;
 type Kind = (typeof KINDS)[number];
 
+/** Requests of one kind with some clients. */
+export interface Load {
+  readonly kind: Kind;
+  readonly clients: number;
+  /** Requests per second of sightline : Datasette. */
+  readonly toDatasette: number | null;
+  /** Latencies of sightline, p99 : p50. */
+  readonly tail: number;
+}
+
 /** Requests to a generated world with `responses` responses of one brand over 366 days. */
-export async function loadPeers(folder: string, responses: number, peers: Peers): Promise<string[]> {
+export async function loadPeers(
+  folder: string,
+  responses: number,
+  peers: Peers,
+  roundsOfEach = ROUNDS,
+): Promise<Part<readonly Load[]>> {
   const { brandId, copy } = await generate(folder, responses);
   const servers = [await startSightline(folder)];
   try {
@@ -51,6 +66,7 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
       await exportParquet(copy, folder);
       servers.push(await startDatasette(folder, peers), await startRoapi(folder, peers));
     }
+    const loads: Load[] = [];
     const lines = [`### Requests (${responses.toLocaleString('en-US')} responses of one brand, 366 days)`];
     for (const kind of KINDS) {
       const asked = new Map<Server, number>();
@@ -74,7 +90,7 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
       lines.push(`|${'---|'.repeat(answering.length + names.length + 2)}`);
       for (const clients of CLIENTS) {
         const rounds: Measured[][] = [];
-        for (let round = 0; round < ROUNDS; round++) {
+        for (let round = 0; round < roundsOfEach; round++) {
           const measured: Measured[] = [];
           for (const server of answering) {
             const next = nextOf(server);
@@ -89,20 +105,22 @@ export async function loadPeers(folder: string, responses: number, peers: Peers)
             0,
           ),
         );
-        const ratios = answering.slice(1).map((_, index) => {
-          const ratio = (round: Measured[]): number => (round[0]?.rate ?? 0) / (round[index + 1]?.rate ?? 0);
-          return withSpread(rounds.map(ratio), 1);
-        });
+        const ratios = answering
+          .slice(1)
+          .map((_, index) => rounds.map((round) => (round[0]?.rate ?? 0) / (round[index + 1]?.rate ?? 0)));
         const [own] = rounds.at(-1) as [Measured];
+        const [datasette] = ratios;
+        const toDatasette = datasette === undefined ? null : percentile(datasette, 0.5);
+        loads.push({ kind, clients, toDatasette, tail: own.p99 / own.p50 });
         lines.push(
-          `| ${clients} ${clients === 1 ? 'client' : 'clients'} | ${[...rates, ...ratios].join(' | ')} | ${own.p50.toFixed(0)} and ${own.p99.toFixed(0)} ms |`,
+          `| ${clients} ${clients === 1 ? 'client' : 'clients'} | ${[...rates, ...ratios.map((ratio) => withSpread(ratio, 1))].join(' | ')} | ${own.p50.toFixed(0)} and ${own.p99.toFixed(0)} ms |`,
         );
       }
     }
     lines.push('', '| | peak memory |', '|---|---|');
     for (const { name, process: child } of servers)
       lines.push(`| ${name} | ${(await usageOf(child)).peakMb.toFixed(0)} MB |`);
-    return lines;
+    return { lines, figures: loads };
   } finally {
     for (const { process: child } of servers) child.kill('SIGKILL');
   }
@@ -130,7 +148,12 @@ async function prepare(servers: readonly Server[], kind: Kind, brandId: string):
   return end - after;
 }
 
-async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kind, question: Question): Promise<void> {
+export async function send(
+  pool: Pool,
+  { origin, headers, requests }: Server,
+  kind: Kind,
+  question: Question,
+): Promise<void> {
   const { path, body } = (requests[kind] as (question: Question) => { path: string; body?: string })(question);
   const response = await pool.request({
     path,
@@ -143,7 +166,7 @@ async function send(pool: Pool, { origin, headers, requests }: Server, kind: Kin
     throw new Error(`${origin}${path} returned ${response.statusCode}, ${bytes} bytes`);
 }
 
-async function startSightline(folder: string): Promise<Server> {
+export async function startSightline(folder: string): Promise<Server> {
   const key = await firstLine(startCli(folder, ['keys', 'create', 'bench']));
   const server = await startServer(folder);
   const path = (what: string, { brandId, from, until }: Question): { path: string } => {
@@ -245,7 +268,7 @@ async function exportParquet(copy: string, folder: string): Promise<void> {
 }
 
 // The first 6,600 ranges have 30 to 11 days, each with 330 last days. A faster server gets longer ones, up to a year.
-function questionOf(brandId: string, number: number): Question {
+export function questionOf(brandId: string, number: number): Question {
   let [days, daysAgo] = [30 - Math.floor(number / 330), number % 330];
   if (number >= 6_600) {
     [days, daysAgo] = [31, number - 6_600];

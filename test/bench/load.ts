@@ -14,6 +14,7 @@ import { literal, quoted } from '../../src/warehouse/schema.ts';
 import { fetchExtensions } from '../support/duckdb-extensions.ts';
 import { openPostgres, stopSharedPostgres } from '../support/postgres.ts';
 import { type Generated, generate } from './generate.ts';
+import type { Part } from './measure.ts';
 import { addDay } from './snapshot.ts';
 
 /** The tables of a load without settings. */
@@ -25,12 +26,18 @@ const SERVER_MS = 500;
 /** Clock ticks per second in /proc. */
 const TICKS = 100;
 
+export interface LoadFigures {
+  /** CPU time of a load after one new day : first load, by kind of destination. */
+  readonly newDay: Readonly<Record<string, number>>;
+}
+
 /**
  * Loads a generated workspace into each kind of destination on this machine: everything, nothing new, one new day. Compares with
  * `CREATE TABLE AS` of the same columns into the same destination. Returns the figures as lines of text, in seconds of CPU time of this
  * process; those of PostgreSQL itself are added.
  */
-export async function loadFigures(folder: string, responses: number): Promise<string[]> {
+export async function loadFigures(folder: string, responses: number): Promise<Part<LoadFigures>> {
+  const newDay: Record<string, number> = {};
   const lines = [`loads of ${responses.toLocaleString('en-US')} answers with their competitors, citations and marts`];
   const extensions = await fetchExtensions();
   process.env['TMPDIR'] = folder;
@@ -53,11 +60,12 @@ export async function loadFigures(folder: string, responses: number): Promise<st
       const again = (await load()) - start;
       await addDay(generated, { publishes: true });
       const nightly = (await load()) - start;
+      newDay[kind] = nightly / first;
       lines.push(
         `  ${kind.padEnd(10)} start ${start.toFixed(1)} s   first ${first.toFixed(1)} s   bare ${copied.toFixed(1)} s   ${(first / copied).toFixed(2)} : 1   nothing new ${again.toFixed(2)} s   one new day ${nightly.toFixed(1)} s, ${((100 * nightly) / first).toFixed(0)} %`,
       );
     }
-    return lines;
+    return { lines, figures: { newDay } };
   } finally {
     await stopSharedPostgres(folder);
   }

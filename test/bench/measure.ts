@@ -11,24 +11,32 @@ export interface Usage {
   readonly peakMb: number;
 }
 
+/** What a part of the benchmark prints, and its figures as numbers. */
+export interface Part<Figures = unknown> {
+  readonly lines: readonly string[];
+  readonly figures: Figures;
+}
+
 const SAMPLE_MS = 50;
 /** Clock ticks per second in /proc, the same on all Linux machines. */
 const TICKS = 100;
 
-/** Returns what a running process has used so far, from Linux's /proc; zeros once it has ended. */
-export async function usageOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<Usage> {
+/** Returns what a running process has used so far, and its resident size, from Linux's /proc; zeros once it has ended. */
+export async function usageOf({ pid }: Pick<ChildProcess, 'pid'>): Promise<Usage & { readonly residentMb: number }> {
   const [stat, status] = await Promise.all(
     ['stat', 'status'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')),
   );
   // The name of the program, in parentheses, may contain spaces.
   const fields = (stat ?? '').slice((stat ?? '').lastIndexOf(')') + 2).split(' ');
   const cpu = (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS;
-  return { cpu, peakMb: Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? 0) / 1000 };
+  const megabytes = (pattern: RegExp): number => Number(pattern.exec(status ?? '')?.[1] ?? 0) / 1000;
+  return { cpu, peakMb: megabytes(/VmHWM:\s+(\d+)/), residentMb: megabytes(/VmRSS:\s+(\d+)/) };
 }
 
 /** Waits for a process, and returns what it printed and used. @throws if it fails */
 export async function finish(
   child: ChildProcess,
+  sampleMs = SAMPLE_MS,
 ): Promise<Usage & { readonly output: string; readonly seconds: number }> {
   const startedAt = performance.now();
   let used: Usage = { cpu: 0, peakMb: 0 };
@@ -36,7 +44,7 @@ export async function finish(
     void usageOf(child).then(({ cpu, peakMb }) => {
       used = { cpu: Math.max(used.cpu, cpu), peakMb: Math.max(used.peakMb, peakMb) };
     });
-  }, SAMPLE_MS);
+  }, sampleMs);
   let output = '';
   let errors = '';
   child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
@@ -44,7 +52,8 @@ export async function finish(
   const [code] = (await once(child, 'exit')) as [number | null];
   clearInterval(sampler);
   const seconds = (performance.now() - startedAt) / 1000;
-  if (code !== 0) throw new Error(`${child.spawnargs.slice(0, 3).join(' ')} ended with ${code}: ${errors.slice(-800)}`);
+  if (code !== 0)
+    throw new Error(`${child.spawnargs.slice(0, 3).join(' ')} ended with ${code}: ${(errors || output).slice(-800)}`);
   return { ...used, output, seconds };
 }
 

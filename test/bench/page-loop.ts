@@ -16,13 +16,14 @@ const today = Date.now();
 const days = Array.from({ length: Number(length) }, (_, index) =>
   new Date(today - index * 86_400_000).toISOString().slice(0, 10),
 );
+const units = brands.data.flatMap(({ id }) => days.map((day) => ({ id, day })));
 const chains = Array.from({ length: 8 }, async (_, chain) => {
   const file = createWriteStream(join(folder, 'pages', `${chain}.ndjson`));
-  for (let index = chain; index < days.length; index += 8) {
-    const day = days[index] as string;
+  for (let index = chain; index < units.length; index += 8) {
+    const { id, day } = units[index] as { id: string; day: string };
     for (let cursor: string | null = ''; cursor !== null;) {
       const query = new URLSearchParams({ from: day, to: day, limit: '100', ...(cursor === '' ? {} : { cursor }) });
-      const body = await ask(`/brands/${brands.data[0]?.id}/responses?${query}`);
+      const body = await ask(`/brands/${id}/responses?${query}`);
       file.write(`${body}\n`);
       cursor = (JSON.parse(body) as { nextCursor: string | null }).nextCursor;
     }

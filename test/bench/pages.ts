@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startServer } from './children.ts';
 import { generate } from './generate.ts';
-import { percentile, usageOf } from './measure.ts';
+import { type Part, percentile, usageOf } from './measure.ts';
 
 /** Number of server starts, each with the first visit of a browser without a cache. */
 const STARTS = 3;
@@ -43,8 +43,13 @@ interface Visit {
   readonly changesMs: readonly number[];
 }
 
+export interface PageFigures {
+  /** Median time to tiles and first chart after a new filter. */
+  readonly changedMs: number;
+}
+
 /** Opens the overview of a generated warehouse with `responses` responses in Chromium. Returns the figures as lines of text. */
-export async function pageFigures(folder: string, responses: number): Promise<string[]> {
+export async function pageFigures(folder: string, responses: number): Promise<Part<PageFigures>> {
   await generate(folder, responses);
   const browser = await launchBrowser();
   try {
@@ -61,13 +66,15 @@ export async function pageFigures(folder: string, responses: number): Promise<st
       0.5,
     );
     const changes = visits.flatMap(({ changesMs }) => changesMs);
-    return [
+    const changedMs = percentile(changes, 0.5);
+    const lines = [
       `pages of ${responses.toLocaleString('en-US')} responses`,
       `  overview with tiles and first chart, server and browser just started: median ${first} ms of ${STARTS}`,
-      `  tiles and first chart after a new filter: median ${percentile(changes, 0.5)} ms of ${changes.length}`,
+      `  tiles and first chart after a new filter: median ${changedMs} ms of ${changes.length}`,
       `  JavaScript of the overview: ${Math.round((visits[0]?.scriptBytes ?? 0) / 1000)} kB compressed`,
       `  server with ${SESSIONS} sessions that change filters at once: peak ${Math.round(peakMb)} MB resident`,
     ];
+    return { lines, figures: { changedMs } };
   } finally {
     await browser.close();
   }

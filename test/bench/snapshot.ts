@@ -10,7 +10,7 @@ import { timedTables } from '../../src/warehouse/file/refresh-copy.ts';
 import { publishAnalytics } from '../../src/warehouse/replica.ts';
 import { startCli } from './children.ts';
 import { type Generated, generate } from './generate.ts';
-import { finish } from './measure.ts';
+import { finish, type Part } from './measure.ts';
 
 /** Memory and threads of an export, used for the baseline too. */
 const MEMORY_MB = 256;
@@ -18,11 +18,19 @@ const MEMORY_MB = 256;
 const MARTS = 'star';
 const COMPRESSION = 'snappy';
 
+export interface SnapshotFigures {
+  /** Time of a complete snapshot : bare COPY. */
+  readonly toBare: number;
+  /** CPU time after one new day : complete snapshot. */
+  readonly newDay: number;
+  readonly replicaNewDay: number;
+}
+
 /**
  * Exports snapshots of a generated warehouse with `responses` responses and their children, in its own process. Compares
  * them with DuckDB's bare COPY of the same tables and marts, unsorted and unchecked. Returns the figures as lines of text.
  */
-export async function snapshotFigures(folder: string, responses: number): Promise<string[]> {
+export async function snapshotFigures(folder: string, responses: number): Promise<Part<SnapshotFigures>> {
   const generated = await generate(folder, responses);
   const bare = await bareCopies(generated);
   await publish(generated);
@@ -32,7 +40,12 @@ export async function snapshotFigures(folder: string, responses: number): Promis
   const unchanged = await exported(folder, generated);
   const analytics = await analyticsFigures(generated);
   const part = (of: number, whole: number): string => `${((100 * of) / whole).toFixed(1)} %`;
-  return [
+  const figures = {
+    toBare: full.seconds / bare,
+    newDay: nightly.cpu / full.cpu,
+    replicaNewDay: analytics.nightly / analytics.own,
+  };
+  const lines = [
     `snapshots of ${responses.toLocaleString('en-US')} answers with their competitors and citations`,
     `  full, with hashes, read back                     ${shown(full)}`,
     `  bare COPY, the same columns and options          ${bare.toFixed(1)} s   ${ratio(full.seconds, bare)}`,
@@ -41,6 +54,7 @@ export async function snapshotFigures(folder: string, responses: number): Promis
     `  the analysts' copy                               ${analytics.own.toFixed(1)} s of CPU   COPY FROM DATABASE ${analytics.bare.toFixed(1)} s   ${ratio(analytics.own, analytics.bare)}`,
     `  the same after one new day                       ${analytics.nightly.toFixed(1)} s   ${part(analytics.nightly, analytics.own)} of it`,
   ];
+  return { lines, figures };
 }
 
 interface Exported {
