@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { commandFigures } from './commands.ts';
 import { growthFigures } from './growth.ts';
 import { ingest } from './ingest.ts';
 import { peerFigures } from './peers.ts';
@@ -28,18 +29,27 @@ const parts = {
   },
   // The number is percent of the full sizes.
   growth: { measure: growthFigures, responses: 100 },
+  commands: { measure: commandFigures, responses: 1_000_000 },
 } as const;
 
 // `npm run bench`, `npm run bench -- peers`, `npm run bench -- ingest 1000000`. Every figure comes with a raw baseline
-// from the same run, because ratios vary less between machines than absolute numbers.
-const { positionals } = parseArgs({ allowPositionals: true });
+// from the same run, because ratios vary less between machines than absolute numbers. `--compare` prints all measures with their goals.
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { compare: { type: 'boolean' } } });
 const [wanted, number] = positionals;
-for (const [name, { measure, responses }] of Object.entries(parts)) {
-  if (wanted !== undefined && wanted !== name) continue;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+if (values.compare === true) await inFolder(async (folder) => (await import('./compare.ts')).compare(folder, print));
+else {
+  for (const [name, { measure, responses }] of Object.entries(parts)) {
+    if (wanted !== undefined && wanted !== name) continue;
+    const { lines } = await inFolder((folder) => measure(folder, Number(number ?? responses)));
+    for (const line of lines) print(line);
+  }
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'sightline-bench-'));
   try {
-    const { lines } = await measure(folder, Number(number ?? responses));
-    for (const line of lines) process.stdout.write(`${line}\n`);
+    return await work(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

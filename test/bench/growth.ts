@@ -5,7 +5,7 @@ import { generate } from './generate.ts';
 import { finish, type Part, type Usage } from './measure.ts';
 
 /** Sizes at 100 %. */
-const RESPONSES = [10_000, 100_000, 300_000];
+const RESPONSES = [10_000, 50_000, 200_000];
 const GENERATED_RESPONSES = 1_000_000;
 const BRANDS = [1, 10, 100];
 const WORKSPACES = [1, 10, 50];

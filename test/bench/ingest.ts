@@ -22,6 +22,8 @@ export interface IngestFigures {
   readonly toBare: number;
   /** CPU time of sightline : dlt; null if it is not installed. */
   readonly toDlt: number | null;
+  /** Bytes of the warehouse : Parquet files of all its tables, compressed with zstd. */
+  readonly toParquet: number;
 }
 
 /**
@@ -66,6 +68,7 @@ export async function ingest(
       toDlt = own.cpu / run.cpu;
     }
     const paces = await pacesOf(folder);
+    const toParquet = await diskRatio(join(folder, 'default/warehouse.duckdb'), join(folder, 'parquet'));
     const lines = [
       `### First sync (${synced.rows.toLocaleString('en-US')} responses, ${DAYS} days)`,
       '',
@@ -77,8 +80,9 @@ export async function ingest(
       ),
       '',
       `Pages of responses per second, for each tenth of the sync: ${paces.map((pace) => pace.toFixed(0)).join(' ')}`,
+      `The warehouse on disk : Parquet of all its tables (zstd): ${toParquet.toFixed(1)} : 1`,
     ];
-    return { lines, figures: { requests: synced.requests, toBare, toDlt } };
+    return { lines, figures: { requests: synced.requests, toBare, toDlt, toParquet } };
   } finally {
     upstream.process.kill('SIGKILL');
   }
@@ -137,8 +141,17 @@ async function loadBare(folder: string): Promise<{ rows: number; seconds: number
   return { rows: Number(counted.getRows()[0]?.[0]), seconds };
 }
 
+async function diskRatio(warehouse: string, parquet: string): Promise<number> {
+  const instance = await DuckDBInstance.create(warehouse, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  await connection.run(`EXPORT DATABASE '${parquet}' (FORMAT parquet, COMPRESSION zstd)`);
+  connection.closeSync();
+  instance.closeSync();
+  return (await stat(warehouse)).size / (await bytesIn(parquet));
+}
+
 /** Total size of the files in a folder and its subfolders. */
-export async function bytesIn(folder: string): Promise<number> {
+async function bytesIn(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;

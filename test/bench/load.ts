@@ -40,6 +40,7 @@ export async function loadFigures(folder: string, responses: number): Promise<Pa
   const newDay: Record<string, number> = {};
   const lines = [`loads of ${responses.toLocaleString('en-US')} answers with their competitors, citations and marts`];
   const extensions = await fetchExtensions();
+  const temporary = tmpdir();
   process.env['TMPDIR'] = folder;
   try {
     for (const kind of ['duckdb', 'sqlite', 'ducklake', 'postgres'] as const) {
@@ -67,6 +68,7 @@ export async function loadFigures(folder: string, responses: number): Promise<Pa
     }
     return { lines, figures: { newDay } };
   } finally {
+    process.env['TMPDIR'] = temporary;
     await stopSharedPostgres(folder);
   }
 }
