@@ -62,7 +62,7 @@ export async function lookAhead(
   brands: readonly ListedBrand[],
   context: PlanContext,
 ): Promise<Outlook> {
-  const follower = createNextPlanner({ catalogue, database, isForecast: true }, context);
+  const follower = createNextPlanner({ catalogue, database }, context);
   follower.brands(brands);
   const slices = [
     ...planWorkspace(catalogue, context),

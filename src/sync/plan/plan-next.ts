@@ -40,17 +40,14 @@ export interface NextWindow {
   readonly isCounted: boolean;
 }
 
-/**
- * Creates the planner, which passes rows of the warehouse to the pure plan functions. A forecast plans slices without reading them, so
- * it reads reported totals once (`isForecast`).
- */
+/** Creates the planner, which passes rows of the warehouse to the pure plan functions. */
 export function createNextPlanner(
-  { catalogue, database, isForecast = false }: { catalogue: Catalogue; database: Database; isForecast?: boolean },
+  { catalogue, database }: { catalogue: Catalogue; database: Database },
   context: PlanContext,
 ): NextPlanner {
   const brands = new Map<string, ListedBrand>();
   const windowed = new Map<string, NextWindow>();
-  const totals = createTotalsPlanner(database, context, isForecast);
+  const totals = createTotalsPlanner(database, context);
   const counting = new Map<string, { readonly slices: Slice[]; isRead: boolean }>();
 
   const details = async (resource: Resource, slice: Slice): Promise<Slice[]> => {
@@ -141,8 +138,7 @@ async function planBelow(
 
 // Plans requests for totals of days in rounds: after a response with totals, unless the brand waits for another one. Each round reads
 // the totals once. After a failed request, it plans no more for the brand; the next run does.
-function createTotalsPlanner(database: Database, context: PlanContext, isForecast: boolean) {
-  const forecast = new Map<string, Awaited<ReturnType<typeof readTotals>>>();
+function createTotalsPlanner(database: Database, context: PlanContext) {
   const runs = new Map<string, { readonly asked: Set<string>; readonly open: Set<string>; hasFailed: boolean }>();
   return async (resource: Resource, slice: Slice, brand: ListedBrand, wasRead: boolean): Promise<Slice[]> => {
     if (totalsOf(resource) === null || context.probe === true) return [];
@@ -153,8 +149,7 @@ function createTotalsPlanner(database: Database, context: PlanContext, isForecas
     run.hasFailed ||= !wasRead;
     const isWaiting = (): boolean => run.hasFailed || run.open.size > 0;
     if (isWaiting()) return [];
-    const read = forecast.get(key) ?? (await database.exclusive(({ query }) => readTotals(query, resource, brand.id)));
-    if (isForecast) forecast.set(key, read);
+    const read = await database.exclusive(({ query }) => readTotals(query, resource, brand.id));
     const known = read.get(brand.id);
     // Another response may have planned a round meanwhile.
     if (known === undefined || isWaiting()) return [];
