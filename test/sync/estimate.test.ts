@@ -75,7 +75,8 @@ test.each(worlds.slice(0, countOf(2, worlds.length)))(
     const leading = catalogue.resources.filter((resource) => leadsOn(catalogue, resource)).map(({ name }) => name);
     await sync({ only: leading, probe: true });
     const { signal } = new AbortController();
-    const plan = await planSync({ catalogue, clock, connections: 8, signal, warehouse: warehouse() }, EVERYTHING);
+    const price = () => planSync({ catalogue, clock, connections: 8, signal, warehouse: warehouse() }, EVERYTHING);
+    const plan = await price();
     let begun = 0;
     const note = (stats: SyncStats): void => {
       if (begun === 0 && stats.predicted > 0) begun = progressOf(stats, budget, 1_000).expected;
@@ -86,5 +87,9 @@ test.each(worlds.slice(0, countOf(2, worlds.length)))(
     expect(after.requests).toBeGreaterThanOrEqual(plan.least);
     expect(after.requests).toBeLessThanOrEqual(plan.most ?? 0);
     expect(begun).toBe(plan.requests);
+    const again = await price();
+    const { requests } = await sync();
+    expect(requests).toBeGreaterThanOrEqual(again.least);
+    expect(requests).toBeLessThanOrEqual(again.most ?? 0);
   },
 );

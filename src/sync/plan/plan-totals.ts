@@ -42,6 +42,8 @@ export function olderTotals(state: TotalsState, recent: DayRange, context: PlanC
 export function planTotals(state: TotalsState, range: DayRange, context: PlanContext, isBackfill = false): Slice[] {
   const { totals } = state;
   const { additive } = totals.resolved;
+  // If the whole report shows no rows and a total of zero again, that answers for each day.
+  const isEmpty = totals.rowDays.length === 0 && totals.resolved.day(totals.first)?.isDerived === true;
   const make = (part: DayRange, expected: number): Slice[] => {
     const isRange = part.from !== part.to;
     const slices = slicesOf(
@@ -50,7 +52,8 @@ export function planTotals(state: TotalsState, range: DayRange, context: PlanCon
         brandId: state.brand.id,
         range: part,
         expected,
-        ...(isRange ? { least: 1, most: daysInRange(part.from, part.to) + 1 } : {}),
+        least: isRange || !isEmpty ? 1 : 0,
+        ...(isRange ? { most: daysInRange(part.from, part.to) + 1 } : {}),
         reason: reasonOf(part, movingDay(totals, context), isBackfill),
         priority: isBackfill ? PRIORITY.backfill : PRIORITY.day,
         includesNext: true,
