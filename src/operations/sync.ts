@@ -34,8 +34,11 @@ import { createMidwayPublisher } from './publish-midway.ts';
 /** Called with the sync stats and the budget while a sync runs. */
 export type OnProgress = (stats: SyncStats, budget: Budget) => void;
 
-/** Pages are small: two threads write them no faster than one, and everything beyond this memory is on disk already. */
-export const SYNC_RESOURCES = { memoryLimitMb: 96, threads: 1 } as const;
+/**
+ * Pages are small: two threads write them no faster than one. Rows of many brands since the last checkpoint take up to 190 MB, which DuckDB
+ * cannot move to disk.
+ */
+export const SYNC_RESOURCES = { memoryLimitMb: 224, threads: 1 } as const;
 
 /**
  * Syncs a workspace, then publishes the replica.

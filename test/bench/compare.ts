@@ -123,7 +123,7 @@ type Row<Name extends keyof Runs> = readonly [
   now: (figures: FiguresOf<Name>) => string,
 ];
 
-/** Measures whose values are figures of one part. */
+/** Measures from the figures of one part. */
 function of<Name extends keyof Runs>(run: Name, rows: readonly Row<Name>[]): Measure[] {
   return rows.map(([name, before, goal, now]) => ({
     ...{ run, name, before, goal },

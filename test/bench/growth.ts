@@ -84,7 +84,7 @@ async function ofOne(folder: string, size: number, world: UpstreamSize): Promise
   }
 }
 
-// Workspaces with equal data and a key each. Their job has no verification, which there is no command for all workspaces for.
+// Workspaces with equal data and a key each. No command verifies all workspaces, so their job has no verification.
 async function ofWorkspaces(folder: string, number: number): Promise<Growth> {
   const names = Array.from({ length: number }, (_, index) => `w${index + 1}`);
   const environment = Object.fromEntries(

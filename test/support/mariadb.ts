@@ -24,7 +24,7 @@ const SETTINGS = [
 
 /** A MariaDB server on loopback. */
 export interface Mariadb {
-  /** Creates a database, and lets the user of the URL write to it and to those whose names it begins. Returns the URL. */
+  /** Creates a database, grants the user of the URL write access to it and to databases with its name as prefix, and returns the URL. */
   create(database: string): Promise<string>;
   /** Runs statements as the superuser and returns what they print. */
   run(statements: string): Promise<string>;

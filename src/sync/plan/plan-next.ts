@@ -151,7 +151,7 @@ function createTotalsPlanner(database: Database, context: PlanContext) {
     if (isWaiting()) return [];
     const read = await database.exclusive(({ query }) => readTotals(query, resource, brand.id));
     const known = read.get(brand.id);
-    // Another response may have planned a round meanwhile.
+    // Another response may have planned a round during the read.
     if (known === undefined || isWaiting()) return [];
     const state = { resource, brand, totals: known, asked: run.asked };
     const slices = planTotals(state, recentTotals(state, context), context);

@@ -35,7 +35,7 @@ export function printSettings(
 
 /**
  * Returns the settings of the workspaces in the configuration file, and of all others with a replica in the data folder. Without any, those
- * of the default one. An invalid workspace is skipped, unless there is no other.
+ * of the default one. An invalid workspace is skipped if another one is valid.
  */
 export function allConfigs(flags: WorkspaceFlags): WorkspaceConfig[] {
   if (flags.workspace !== undefined) throw new SightlineError('usage', '--all cannot be combined with --workspace');

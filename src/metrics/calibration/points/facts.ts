@@ -44,7 +44,7 @@ function keyOf(question: ReportQuestion): readonly string[] {
   return isCombined(question) ? key.filter((field) => field !== 'engine') : key;
 }
 
-// Returns the rows with numbers. Visits have one row of totals; `metrics` has the number of responses beside its rows.
+// Returns the rows that have numbers: one row of totals for traffic, the rows with the number of responses for `metrics`.
 function numberedRows(response: Compared, { resource }: ReportQuestion): readonly Row[] {
   const body = isRecord(response.body) ? response.body : {};
   if (resource === 'traffic') return isRecord(body['totals']) ? [body['totals']] : [];
