@@ -13,14 +13,20 @@ export function estimates(): string {
   return `estimates AS (
   -- Wilson's bounds for shares and for ratios without variance, and Cochran's for other ratios, with at least ${RATIO_UNITS_MIN} sample units.
   SELECT *,
-    CASE WHEN kind = 'count' THEN part ELSE part / nullif(whole, 0) END AS value,
-    ${formulas.wilson_weight('n')} AS w,
-    yy - 2 * value * xy + value * value * xx AS squares,
-    CASE WHEN kind = 'ratio' AND n >= ${RATIO_UNITS_MIN} THEN sqrt(${Z2} * n / (n - 1) * greatest(0, squares)) / whole END AS reach,
-    kind = 'share' OR (is_fraction AND n >= ${RATIO_UNITS_MIN} AND ${formulas.is_flat('squares', 'xx')}) AS is_score,
     CASE WHEN is_score THEN ${formulas.wilson_lower('value', 'w')} WHEN kind = 'ratio' THEN value - reach END AS lower,
     CASE WHEN is_score THEN ${formulas.wilson_upper('value', 'w')} WHEN kind = 'ratio' THEN value + reach END AS upper
-  FROM sums
+  FROM (
+    SELECT *,
+      CASE WHEN kind = 'ratio' AND n >= ${RATIO_UNITS_MIN} THEN sqrt(${Z2} * n / (n - 1) * greatest(0, squares)) / whole END AS reach,
+      kind = 'share' OR (is_fraction AND n >= ${RATIO_UNITS_MIN} AND ${formulas.is_flat('squares', 'xx')}) AS is_score
+    FROM (
+      SELECT *, yy - 2 * value * xy + value * value * xx AS squares
+      FROM (
+        SELECT *, CASE WHEN kind = 'count' THEN part ELSE part / nullif(whole, 0) END AS value, ${formulas.wilson_weight('n')} AS w
+        FROM sums
+      )
+    )
+  )
 )`;
 }
 
@@ -46,22 +52,22 @@ export function changes(keys: readonly string[], hasShares: boolean): string {
     ${side('before_', 'is_before')}
   FROM estimates GROUP BY ${key}measure, kind
 ), compared AS (
-  SELECT *,${hasShares ? `\n    ${TABLE_COLUMNS},` : ''}
+  SELECT *,
     value - before_value AS change,
     ${formulas.newcombe_lower('value', 'lower', 'before_value', 'before_upper')} AS change_lower,
     ${formulas.newcombe_upper('value', 'upper', 'before_value', 'before_lower')} AS change_upper
   FROM sides
-${hasShares ? `), ${TAILS}` : ''}
 ), scored AS (
-  -- least() ignores nulls: no test if all sample units have the property, or none.
-  SELECT c.* EXCLUDE (pooled), ${hasShares ? 'CASE WHEN t.k IS NOT NULL THEN least(1, 2 * least(t.below, t.above)) END' : 'CAST(NULL AS DOUBLE)'} AS exact_p,
+  -- No test if all sample units have the property, or none.
+  SELECT * EXCLUDE (pooled${hasShares ? ', weights, place' : ''}), ${hasShares ? EXACT_P : 'CAST(NULL AS DOUBLE)'} AS exact_p,
     CASE kind
       WHEN 'share' THEN abs(change) / nullif(sqrt(greatest(0, pooled * (1 - pooled)) * (1 / n + 1 / before_n)), 0)
       WHEN 'ratio' THEN sqrt(${Z2}) * abs(change) / nullif(sqrt(reach ** 2 + before_reach ** 2), 0)
     END AS z
-  FROM (SELECT *, (part + before_part) / (n + before_n) AS pooled FROM compared) c${
-    hasShares ? '\n  LEFT JOIN tails t ON t.n1 = c.n1 AND t.n2 = c.n2 AND t.m = c.m AND t.k = c.k' : ''
-  }
+  FROM (
+    SELECT *, (part + before_part) / (n + before_n) AS pooled${hasShares ? `,\n      ${WEIGHTS}` : ''}
+    FROM compared
+  )
 ), ranked AS (
   -- Benjamini and Hochberg's correction for the rows of the result.
   SELECT *, ${formulas.corrected_scale('p', 'measure')} AS scaled
@@ -82,25 +88,12 @@ ${hasShares ? `), ${TAILS}` : ''}
 )`;
 }
 
-// The two by two table of a share, null for others: sample units of both periods, all with the property, and the recent ones with it. They
-// are join keys: with a condition on the kind in the join, DuckDB compares all rows with all tables.
-const TABLE_COLUMNS = [
-  ['before_n', 'n1'],
-  ['n', 'n2'],
-  ['before_part + part', 'm'],
-  ['part', 'k'],
-]
-  .map(([value, name]) => `CASE WHEN kind = 'share' THEN CAST(${value} AS BIGINT) END AS ${name}`)
-  .join(', ');
+// The hypergeometric distribution of the recent part if the parts fall on the two periods by chance, and the place of the part in it.
+const WEIGHTS = `CASE WHEN kind = 'share' AND n + before_n <= ${EXACT_UNITS_MAX} AND pooled > 0 AND pooled < 1 THEN
+        [${formulas.hypergeometric('i', '(before_part + part)', 'before_n', 'n')}
+          FOR i IN range(CAST(greatest(0, before_part + part - before_n) AS BIGINT), CAST(least(n, before_part + part) AS BIGINT) + 1)] END AS weights,
+      CAST(part - greatest(0, before_part + part - before_n) AS BIGINT) + 1 AS place`;
 
-const TAILS = `splits AS (
-  SELECT DISTINCT n1, n2, m, k FROM compared WHERE n1 + n2 <= ${EXACT_UNITS_MAX} AND m BETWEEN 1 AND n1 + n2 - 1
-), weights AS (
-  -- The hypergeometric distribution of the recent part if the parts fall on the two periods by chance.
-  SELECT n1, n2, m, k, i, ${formulas.hypergeometric('i', 'm', 'n1', 'n2')} AS weight
-  FROM (SELECT *, unnest(range(greatest(0, m - n1), least(n2, m) + 1)) AS i FROM splits)
-), tails AS (
-  SELECT n1, n2, m, k,
-    coalesce(sum(weight) FILTER (i < k), 0) + sum(weight) FILTER (i = k) / 2 AS below,
-    coalesce(sum(weight) FILTER (i > k), 0) + sum(weight) FILTER (i = k) / 2 AS above
-  FROM weights GROUP BY n1, n2, m, k`;
+// Twice the smaller tail, with half of the weight of the part itself in each tail.
+const EXACT_P = `CASE WHEN weights IS NOT NULL THEN
+      least(1, 2 * least(coalesce(list_sum(weights[:place - 1]), 0), coalesce(list_sum(weights[place + 1:]), 0)) + weights[place]) END`;
