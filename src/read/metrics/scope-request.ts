@@ -69,8 +69,9 @@ export function readScopeInput(given: URLSearchParams): ScopeInput {
 export async function readScope(source: MetricsSource, query: Query, input: ScopeInput): Promise<Scope> {
   const chosen = await readBrands(source, query, input);
   const lists = {} as Record<ScopeList, readonly string[]>;
+  const listed = source.replica.rowCache.through(query);
   for (const name of Object.keys(SCOPE_LISTS) as ScopeList[])
-    lists[name] = await readList(query, input[name], name, chosen, null);
+    lists[name] = await readList(listed, input[name], name, chosen, null);
   const range = readRange(source, input, chosen);
   const scope = {
     brands: chosen,
@@ -104,7 +105,7 @@ export async function readBrands(
     if (isLimited) throw new SightlineError('forbidden', 'the key can read no brand of the data');
     throw new SightlineError('no_data', 'the data have no brands yet');
   }
-  const chosen = await readList(query, brand, 'brand', visible, visible);
+  const chosen = await readList(replica.rowCache.through(query), brand, 'brand', visible, visible);
   return chosen.length === 0 ? visible : chosen;
 }
 
