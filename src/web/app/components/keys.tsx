@@ -8,8 +8,8 @@ import { Facts } from './parts.tsx';
 /** The keys of the pages, and what they do. */
 const KEYS: Readonly<Record<string, string>> = {
   '/': 'search',
-  'j or →': 'the older response',
-  'k or ←': 'the newer response',
+  j: 'the next row; in a response the older one, as →',
+  k: 'the previous row; in a response the newer one, as ←',
   Esc: 'close a panel',
   '?': 'this list',
 };
@@ -23,7 +23,7 @@ export function isPageKey(event: KeyboardEvent, elements: string): boolean {
   return !(event.target instanceof Element && event.target.closest(elements) !== null);
 }
 
-/** Focuses the search of the page with `/`, and lists the keys with `?`. */
+/** Focuses the search of the page with `/`, its rows with `j` and `k`, and lists the keys with `?`. */
 export function Keys(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const { navigate } = useRoute();
@@ -32,6 +32,8 @@ export function Keys(): JSX.Element {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (!isPageKey(event, TYPED)) return;
       if (event.key === '?') dialog.current?.showModal();
+      if (event.key === 'j') focusRow(1);
+      if (event.key === 'k') focusRow(-1);
       if (event.key !== '/') return;
       event.preventDefault();
       const search = document.querySelector<HTMLInputElement>('main input[type="search"]');
@@ -47,4 +49,12 @@ export function Keys(): JSX.Element {
       <Facts facts={Object.entries(KEYS).map(([key, about]) => [<kbd key={key}>{key}</kbd>, about])} />
     </Dialog>
   );
+}
+
+// Focuses the link of the next or the previous row of the page. A response has its own meaning of the keys.
+function focusRow(step: 1 | -1): void {
+  if (document.querySelector('main .steps') !== null) return;
+  const links = [...document.querySelectorAll('main tbody tr')].flatMap((row) => row.querySelector('a') ?? []);
+  const at = links.findIndex((link) => link.closest('tr')?.contains(document.activeElement));
+  links[at === -1 && step === -1 ? -1 : at + step]?.focus();
 }
