@@ -126,8 +126,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/metrics/model/statistics-sql.ts',
-    from: 'least(1, 2 * least(t.below, t.above))',
-    to: 'least(1, least(t.below, t.above))',
+    from: 'coalesce(list_sum(weights[:place - 1]), 0)',
+    to: 'list_sum(weights[:place - 1])',
     tests: NAIVE,
   },
   {
