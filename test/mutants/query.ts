@@ -126,6 +126,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/metrics/model/statistics-sql.ts',
+    from: "['competitor_id IS NULL']",
+    to: '[]',
+    tests: ['test/read/metrics/run-metrics.test.ts'],
+  },
+  {
+    file: 'src/metrics/model/statistics-sql.ts',
     from: 'coalesce(list_sum(weights[:place - 1]), 0)',
     to: 'list_sum(weights[:place - 1])',
     tests: NAIVE,

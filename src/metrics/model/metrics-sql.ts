@@ -138,7 +138,8 @@ function changeColumns({ name, label, kind, unit }: Measure): ValueColumn[] {
       name: `${name}_p_adjusted`,
       type: 'DOUBLE',
       from: 'p_adjusted',
-      about: 'The p value, corrected for the rows of the result (Benjamini and Hochberg).',
+      about:
+        'The p value, corrected for the rows of the result (Benjamini and Hochberg), those of competitors apart from those of brands.',
     },
     {
       name: `${name}_significant`,

@@ -37,6 +37,8 @@ export function estimates(): string {
  */
 export function changes(keys: readonly string[], hasShares: boolean): string {
   const key = keys.map((name) => `${name}, `).join('');
+  // A brand has the same p value with and without its competitors.
+  const family = ['measure', ...(keys.includes('competitor_id') ? ['competitor_id IS NULL'] : [])];
   const side = (prefix: string, filter: string): string =>
     ['n', 'part', 'whole', 'value', 'lower', 'upper', 'reach']
       // A group without rows in a period has the value `empty`.
@@ -69,8 +71,8 @@ export function changes(keys: readonly string[], hasShares: boolean): string {
     FROM compared
   )
 ), ranked AS (
-  -- Benjamini and Hochberg's correction for the rows of the result.
-  SELECT *, ${formulas.corrected_scale('p', 'measure')} AS scaled
+  -- Benjamini and Hochberg's correction for the rows of the result; those of brands and those of competitors are two families.
+  SELECT *, ${formulas.corrected_scale('p', ...family)} AS scaled
   FROM (
     -- The two normal tails beyond z: erfcc of Press et al., Numerical Recipes, with a relative error below 1.2e-7.
     SELECT * EXCLUDE (u, exact_p, z), CASE
@@ -81,7 +83,7 @@ export function changes(keys: readonly string[], hasShares: boolean): string {
     FROM (SELECT *, 1 / (1 + z / sqrt(8)) AS u FROM scored)
   )
 ), adjusted AS (
-  SELECT *, ${formulas.corrected_p('p', 'scaled', 'measure')} AS p_adjusted FROM ranked
+  SELECT *, ${formulas.corrected_p('p', 'scaled', ...family)} AS p_adjusted FROM ranked
 ), tested AS (
   SELECT *, CASE WHEN p_adjusted IS NOT NULL THEN p_adjusted <= 0.05 AND (change_lower > 0 OR change_upper < 0) END AS significant
   FROM adjusted

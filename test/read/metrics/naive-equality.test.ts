@@ -208,7 +208,13 @@ function naiveTable(world: NaiveWorld, asked: Asked): Cells {
       return { key, missing, missingBefore, own: side(now), old: side(earlier) };
     });
     const ps = rows.map(({ own, old }) => (own === null || old === null ? null : pValue(kind, own, old)));
-    const adjusted = adjust(ps);
+    // Brands and competitors are two families.
+    const place = ordered.indexOf('entity') + (asked.grain === null ? 0 : 1);
+    const isRival = rows.map(({ key }) => ordered.includes('entity') && (JSON.parse(key) as unknown[])[place] !== null);
+    const [ofBrands, ofRivals] = [false, true].map((rival) =>
+      adjust(ps.map((p, index) => (isRival[index] === rival ? p : null))),
+    );
+    const adjusted = ps.map((_, index) => ofBrands?.[index] ?? ofRivals?.[index]);
     for (const [index, { key, missing, missingBefore, own, old }] of rows.entries()) {
       table[key] = {
         ...table[key],

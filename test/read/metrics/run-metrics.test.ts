@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { addDays, dayOf } from '../../../src/contract/time.ts';
 import { defaultConventions } from '../../../src/metrics/calibration/conventions.ts';
 import { describeModel } from '../../../src/metrics/model/measures.ts';
 import { explainMetric } from '../../../src/read/metrics/explanations.ts';
@@ -24,6 +25,20 @@ test('measures and declared queries have the columns that they declare, and a ke
   await expect(runMetrics(restricted, new URLSearchParams(`metrics=visibility&brand=${first}`))).rejects.toMatchObject({
     code: 'invalid_parameter',
   });
+});
+
+test('a brand has the same numbers and p values with and without its competitors', async () => {
+  const today = dayOf(shared().nowMs);
+  const days = `from=${addDays(today, -3)}&to=${addDays(today, -1)}`;
+  for (const brand of shared().replica.brands.keys()) {
+    const given = `metrics=visibility,share_of_voice&${days}&brand=${brand}`;
+    const [alone = {}] = recordsOf(await runMetrics(shared(), new URLSearchParams(given)));
+    const [own] = recordsOf(await runMetrics(shared(), new URLSearchParams(`${given}&group_by=entity`))).filter(
+      (row) => row['competitor_id'] === null,
+    );
+    expect(alone['visibility_p']).not.toBeNull();
+    expect(own).toMatchObject(alone);
+  }
 });
 
 test('a name with a comma is one value, branded is also true or false, and a missing brand is required by its name', async () => {

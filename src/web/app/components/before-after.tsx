@@ -15,14 +15,14 @@ interface BeforeAfterProps {
   readonly to: Day;
   /** Responses to this prompt only. */
   readonly prompt?: string;
-  /** Competitor shown beside the brand; null for none. If undefined, competitors are not tested, and p is not corrected for them. */
+  /** Competitor shown beside the brand; null for none. */
   readonly competitor?: string | null;
 }
 
 const COLUMNS: readonly GivenColumn[] = [
   {
     name: 'entity',
-    value: ({ entity, brand }) => textOf(entity ?? brand),
+    value: ({ entity }) => textOf(entity),
     dot: ({ competitor_id: id }, { entityColour }) => entityColour(textOf(id) || null),
     to: () => null,
   },
@@ -33,12 +33,12 @@ const COLUMNS: readonly GivenColumn[] = [
 ];
 
 /** Visibility before and after an event, with samples, interval and test of the difference. */
-export function BeforeAfter({ from, to, prompt, competitor, ...frame }: BeforeAfterProps): JSX.Element {
+export function BeforeAfter({ from, to, prompt, competitor = null, ...frame }: BeforeAfterProps): JSX.Element {
   const { brand } = useScope();
   const data = useMetrics(
     brand && {
       metrics: 'visibility',
-      group_by: competitor === undefined ? 'brand' : 'entity',
+      group_by: 'entity',
       brand: brand.id,
       prompt,
       from,
@@ -46,9 +46,9 @@ export function BeforeAfter({ from, to, prompt, competitor, ...frame }: BeforeAf
       compare_to: 'previous',
     },
   );
-  const rows = useMemo(() => {
-    const isShown = (id: unknown): boolean => id === null || id === undefined || id === competitor;
-    return toRecords(data.table).filter(({ competitor_id: id }) => isShown(id));
-  }, [data.table, competitor]);
+  const rows = useMemo(
+    () => toRecords(data.table).filter(({ competitor_id: id }) => id === null || id === competitor),
+    [data.table, competitor],
+  );
   return <TableBlock {...frame} data={data} empty="No responses in these days." rows={rows} columns={COLUMNS} />;
 }

@@ -10,7 +10,7 @@ export const ENTITIES: TableSpec = {
   request: { metrics: MEASURES.join(), group_by: 'entity' },
   title: 'Brand and competitors',
   about:
-    'The sample n is responses, or mentions for position and sentiment. A change is beyond chance if chance rarely explains it, corrected for the number of rows.',
+    'The sample n is responses, or mentions for position and sentiment. A change is beyond chance if chance rarely explains it, corrected for the number of competitors.',
   sort: '-visibility',
   isMain: true,
   columns: ['entity', 'visibility', 'visibility_change', ...MEASURES.slice(1)],
