@@ -80,7 +80,9 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
   const all: ReplicaConnection[] = [];
   for (let index = 0; index < options.connections; index++) {
     const connection = createConnection(await instance.connect());
-    // Both settings belong to the connection.
+    // A thread of the allocator returns freed memory to the system.
+    if (index === 0) await connection.query('SET allocator_background_threads = true');
+    // The other settings belong to the connection.
     await connection.query("SET TimeZone = 'UTC'");
     await connection.query(`SET late_materialization_max_rows = ${LATE_ROWS_MAX}`);
     for (const [name, text] of Object.entries(options.variables ?? {})) {
