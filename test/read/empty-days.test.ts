@@ -36,12 +36,16 @@ test('a day with stored rows, or counted before its end, is not empty', async ()
   const { catalogue, warehouse, query } = await openWorkspace({ world: 'tiny' });
   const responses = catalogue.get('responses');
   const empty = () => warehouse().database.exclusive((session) => readEmptyDays(session.query, catalogue, responses));
-  const [before] = [...(await empty()).values()];
+  const [[brand, before] = []] = [...(await empty())];
   expect(before?.has('2026-03-15')).toBe(false);
   expect(before?.has('2026-03-10')).toBe(true);
-  await query(
-    "UPDATE responses SET created_at = TIMESTAMP '2026-03-10 12:00:00' WHERE id = (SELECT min(id) FROM responses)",
-  );
+  const days = [...(before?.keys() ?? [])].toSorted();
+  const ends = { min: `${days[0]} 00:00:00`, max: `${days.at(-1)} 23:59:59.999` };
+  for (const [end, time] of Object.entries(ends)) {
+    await query(
+      `UPDATE responses SET created_at = TIMESTAMP '${time}' WHERE id = (SELECT ${end}(id) FROM responses WHERE brand_id = '${brand}')`,
+    );
+  }
   const [after] = [...(await empty()).values()];
-  expect(after?.has('2026-03-10')).toBe(false);
+  expect([...(after?.keys() ?? [])].toSorted()).toEqual(days.slice(1, -1));
 });

@@ -34,12 +34,13 @@ export async function readEmptyDays(
        counted AS (SELECT brand_id, CAST(unnest(generate_series(CAST(range_from AS TIMESTAMP), CAST(range_to AS TIMESTAMP),
            INTERVAL 1 DAY)) AS DATE) AS day, closed_at FROM slices),
        reads AS (SELECT brand_id, day, max(closed_at) AS closed_at FROM counted GROUP BY ALL),
-       items AS (SELECT brand_id, ${dayColumn} AS day FROM ${quoted(table)}
-           WHERE _deleted_at IS NULL AND ${countColumn} > 0 ${chosen.join(' ')}
-         UNION SELECT brand_id, CAST(${time} AS DATE) FROM ${quoted(list.name)} WHERE _deleted_at IS NULL)
-     SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), CAST(epoch_ms(closed_at) AS DOUBLE) FROM reads
-     WHERE closed_at >= day + INTERVAL 1 DAY AND NOT EXISTS (
-       SELECT 1 FROM items WHERE items.brand_id = reads.brand_id AND items.day = reads.day)`,
+       uncounted AS MATERIALIZED (FROM reads ANTI JOIN (SELECT brand_id, ${dayColumn} AS day FROM ${quoted(table)}
+           WHERE _deleted_at IS NULL AND ${countColumn} > 0 ${chosen.join(' ')}) USING (brand_id, day)
+         WHERE closed_at >= day + INTERVAL 1 DAY)
+     SELECT CAST(brand_id AS VARCHAR), strftime(day, '%Y-%m-%d'), CAST(epoch_ms(closed_at) AS DOUBLE) FROM uncounted
+     ANTI JOIN (SELECT brand_id, CAST(${time} AS DATE) AS day FROM ${quoted(list.name)} WHERE _deleted_at IS NULL
+         AND ${time} >= (SELECT min(day) FROM uncounted) AND ${time} < (SELECT max(day) + 1 FROM uncounted))
+       USING (brand_id, day)`,
   );
   const empty = new Map<string, Map<string, number>>();
   for (const [brandId, date, readAt] of rows) {
