@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { SightlineError } from '../base/errors.ts';
+import { evictBlocks } from '../warehouse/replica.ts';
 import { openServedReplica, type ServedReplica, type ServedReplicaOptions } from './open-replica.ts';
 
 /** How long a replaced replica stays open for requests that already use it. */
@@ -54,6 +55,8 @@ export function createReplicaHolder(path: string, options: ServedReplicaOptions)
   const open = async (file: FileIdentity): Promise<ServedReplica> => {
     try {
       const replica = await openServedReplica(path, options);
+      // The fingerprints were read from all tables, of which requests need few blocks.
+      await replica.replica.work((query) => evictBlocks(query, options.replica)).catch(() => undefined);
       if (held !== null) retireLater(held.replica);
       held = { replica, file };
       return replica;

@@ -77,7 +77,6 @@ export const REPLICA_OPTIONS: ReplicaOptions = {
 export async function openReplica(path: string, options: ReplicaOptions = REPLICA_OPTIONS): Promise<Replica> {
   const instance = await openReadOnly(path, options);
   const idle: ReplicaConnection[] = [];
-  const all: ReplicaConnection[] = [];
   for (let index = 0; index < options.connections; index++) {
     const connection = createConnection(await instance.connect());
     // A thread of the allocator returns freed memory to the system.
@@ -88,9 +87,9 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
     for (const [name, text] of Object.entries(options.variables ?? {})) {
       await connection.query(`SET VARIABLE ${quoted(name)} = ${literal(text)}`);
     }
-    all.push(connection);
     idle.push(connection);
   }
+  const all = [...idle];
   const queue = new PQueue({ concurrency: options.connections });
   const holds = new Set<Promise<void>>();
   let isClosing = false;
@@ -133,6 +132,12 @@ export async function openReplica(path: string, options: ReplicaOptions = REPLIC
       instance.closeSync();
     },
   };
+}
+
+/** Removes the blocks that were read from the file from memory. DuckDB does so only to keep within its memory limit. */
+export async function evictBlocks(query: Query, { memoryLimitMb }: ReplicaOptions): Promise<void> {
+  const limitTo = (megabytes: number) => query(`SET memory_limit = '${megabytes}MB'`);
+  await limitTo(1).finally(() => limitTo(memoryLimitMb));
 }
 
 /** Options of `publishAnalytics`. */

@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { defaultConventions } from '../../src/metrics/calibration/conventions.ts';
+import { REPLICA_OPTIONS } from '../../src/warehouse/replica.ts';
 import { openMirror } from './mirror.ts';
 
 /** Opens a mirror; `publish` replaces its replica by rename, like a sync. */
@@ -46,6 +47,16 @@ test('a replica overwritten while open gives no_data until the next one is publi
     await publish(whole);
     expect(await mirror('/brands')).toEqual(before);
   }
+});
+
+test('an opened replica has no blocks of its file in memory until it is read, and its memory limit', async () => {
+  const { service } = await openMirror({ world: 'tiny', conventions: defaultConventions });
+  const { replica } = await service.newest();
+  const [[bytes, limit] = []] = await replica.work((query) =>
+    query('SELECT CAST(sum(memory_usage_bytes) AS BIGINT), current_setting($1) FROM duckdb_memory()', ['memory_limit']),
+  );
+  expect(bytes).toBeLessThan(1_000_000);
+  expect(limit).toBe(`${((REPLICA_OPTIONS.memoryLimitMb * 1e6) / 2 ** 20).toFixed(1)} MiB`);
 });
 
 test('long tasks leave one connection to other tasks, and keep the replica open until they end', async () => {
