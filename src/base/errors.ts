@@ -114,8 +114,9 @@ export const errorTable = {
   },
   out_of_memory: {
     exit: EXIT.failed,
-    about: 'DuckDB needs more memory than its limit.',
-    hint: 'Stop other programs and run the command again; committed data are kept.',
+    status: 503,
+    about: 'DuckDB needs more memory than its limit. Requests to a server share its memory.',
+    hint: 'Select fewer days, or stop other programs, and try again; committed data are kept.',
   },
   too_many_files: {
     exit: EXIT.failed,

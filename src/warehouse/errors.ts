@@ -69,6 +69,11 @@ export function toOpenError(path: string, thrown: unknown): SightlineError {
 function toMachineError(thrown: unknown): SightlineError | null {
   const known = toSightlineError(thrown);
   if (known.code !== 'internal' || thrown instanceof SightlineError) return known;
+  return toMemoryError(thrown);
+}
+
+/** Maps an error of DuckDB that its memory limit was reached; returns null for others. */
+export function toMemoryError(thrown: unknown): SightlineError | null {
   if (!/Out of Memory Error|failed to (allocate|pin)/i.test(textOf(thrown))) return null;
   return new SightlineError('out_of_memory', 'DuckDB needs more memory than it may use', { cause: thrown });
 }

@@ -5,7 +5,7 @@ import { withDiskNeed } from '../base/disk-need.ts';
 import { SightlineError } from '../base/errors.ts';
 import { publishByRename, syncToDisk } from '../base/files.ts';
 import { bindValue, type Database, type Parameter, type Query, toSimpleRows } from './database.ts';
-import { toReadError } from './errors.ts';
+import { toMemoryError, toReadError } from './errors.ts';
 import { keepContents } from './file/copy-contents.ts';
 import { databaseBytes, type HiddenRows, removeDatabase } from './file/copy-database.ts';
 import { checkOpens, openReadOnly } from './file/read-only.ts';
@@ -30,7 +30,7 @@ const INTERRUPT_EVERY_MS = 20;
 export interface Replica {
   /**
    * Runs `task` with a connection of its own.
-   * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, and the signal's reason if
+   * @throws `overloaded` if too many tasks wait, `query_timeout` if the task takes too long, `out_of_memory` if it needs more memory than the replica may use, and the signal's reason if
    * the signal is aborted. A task that continues earlier ones, such as the next page of a list, is not rejected because others
    * wait; its caller limits the number of such tasks. A background task prepares data that make later
    * tasks unnecessary: it is next, and is rejected once `close` was called.
@@ -238,7 +238,7 @@ async function runWithLimits<T>(
       return await run();
     } catch (thrown) {
       stop.signal.throwIfAborted();
-      throw toReadError(path, thrown) ?? thrown;
+      throw toReadError(path, thrown) ?? toMemoryError(thrown) ?? thrown;
     }
   };
   try {

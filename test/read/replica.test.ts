@@ -80,6 +80,13 @@ describe('a replica', () => {
     expect(await replica.work((query) => query('SELECT 1'))).toEqual([[1]]);
   });
 
+  it('reports a query that needs more memory than its limit, and reuses its connection', async () => {
+    const replica = await open({ connections: 1, memoryLimitMb: 20 });
+    const large = 'SELECT max(len(l)) FROM (SELECT list(i ORDER BY hash(i)) AS l FROM range(20_000_000) t(i))';
+    await expect(replica.work((query) => query(large))).rejects.toMatchObject({ code: 'out_of_memory' });
+    expect(await replica.work((query) => query('SELECT 1'))).toEqual([[1]]);
+  });
+
   it('stops a task between two queries', async () => {
     const replica = await open({ connections: 1 });
     const stop = new AbortController();

@@ -50,6 +50,7 @@ export interface Call extends Caller {
 /** Next steps for a model, for errors whose own hint is about the command line. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   internal: 'Try again later; the log of the server has the details.',
+  out_of_memory: 'Ask for fewer days, or filter.',
   overloaded: 'Try again in a few seconds.',
   query_crashed: 'Select fewer rows, or aggregate.',
   query_limit: 'Select fewer rows or columns, or aggregate.',

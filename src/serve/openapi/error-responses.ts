@@ -59,7 +59,9 @@ export interface OperationKind {
 /** Returns the codes of all errors that an operation can return. */
 export function codesOf({ isOpen, hasId, reads, reportsReadiness, sendsRanges }: OperationKind): ErrorCode[] {
   return [
-    ...(reads === true ? (['invalid_parameter', 'no_data', 'overloaded', 'query_timeout'] as const) : []),
+    ...(reads === true
+      ? (['invalid_parameter', 'no_data', 'overloaded', 'query_timeout', 'out_of_memory'] as const)
+      : []),
     ...(isOpen === true ? [] : (['unauthorized', 'issuer_unreachable', 'rate_limited', 'overloaded'] as const)),
     ...(hasId === true ? (['not_found'] as const) : []),
     ...(reportsReadiness === true ? (['no_data', 'overloaded'] as const) : []),
