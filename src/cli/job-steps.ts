@@ -11,7 +11,7 @@ import { loadLine, renderLoads } from './output/load-summary.ts';
 import { logOf } from './output/log-lines.ts';
 import { errorJson, plural, reportError, say, size } from './output/output.ts';
 import { createProgress, createSyncProgress, exportLine } from './output/progress-line.ts';
-import { renderSync, saveMemory } from './output/sync-summary.ts';
+import { renderSync, tuneForSync } from './output/sync-summary.ts';
 import { terminal, withTerminal } from './output/terminal.ts';
 
 /** How a step of a job ended, and its result as `--json` prints it; null if it has none. */
@@ -39,7 +39,7 @@ export async function performStep(
     exported.done();
     loaded.done();
   };
-  if (step.do === 'sync') saveMemory();
+  if (step.do === 'sync') tuneForSync();
   let shown: PerformedStep['json'] = null;
   const { failure, ...ending } = await runStep(step, {
     job,

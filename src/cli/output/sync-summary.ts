@@ -8,10 +8,13 @@ import { terminal } from './terminal.ts';
 /** Failures and warnings that are listed one by one. */
 const LISTED_MAX = 10;
 
-/** A sync allocates thousands of short-lived pages. Makes V8 collect them early, but only in a process that does nothing else. */
-export function saveMemory(): void {
+/**
+ * Sets a flag of V8 in a process that does nothing but sync: the heap may grow to 1.5 times its live objects. `--optimize-for-size`
+ * saves up to 65 MB but takes half more CPU, because it also shrinks the young generation.
+ */
+export function tuneForSync(): void {
   const { isHosted, ownsProcess } = terminal();
-  if (!isHosted && ownsProcess) setFlagsFromString('--optimize-for-size');
+  if (!isHosted && ownsProcess) setFlagsFromString('--heap-growing-percent=50');
 }
 
 /** Prints the result of a run and returns its JSON form. */

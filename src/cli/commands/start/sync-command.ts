@@ -1,7 +1,7 @@
 import { exitCodeOf } from '../../../base/ending.ts';
 import { printJson } from '../../output/output.ts';
 import { createSyncProgress } from '../../output/progress-line.ts';
-import { renderSync, saveMemory } from '../../output/sync-summary.ts';
+import { renderSync, tuneForSync } from '../../output/sync-summary.ts';
 import { terminal } from '../../output/terminal.ts';
 import {
   allowanceOf,
@@ -38,7 +38,7 @@ export const sync = defineCommand({
   run: async ({ only, brand, from, to, maxRequests, maxMinutes, until, all, ...more }, begin) => {
     const { full, acceptPlan, acceptExpiry, acceptDeletions, ...unread } = more;
     const { context, flags, json, signal } = begin(unread);
-    saveMemory();
+    tuneForSync();
     const accepted = { full, acceptPlan, acceptExpiry, acceptDeletions };
     const allowance = allowanceOf({ maxRequests, maxMinutes, until }, terminal().clock.now());
     const options = { only, range: rangeOf(from, to), brands: brand, ...accepted, ...allowance };
