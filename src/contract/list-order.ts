@@ -19,6 +19,8 @@ export interface ObservedOrder {
   readonly shown: readonly ListOrder[];
   /** Number of neighbouring items that rule out other orders, on the page with most of them. */
   readonly pairs: number;
+  /** Number of such items on earlier pages that no order in `left` explains; less for every later page that they explain. */
+  readonly against: number;
 }
 
 /** Reads the observation of a list; null if there is none. `shapes` are the observed forms of all resources. */
@@ -107,11 +109,15 @@ export function createOrderObserver(
     if (telling === 0) return;
     const fits = (order: ListOrder): boolean => !refuted.has(order);
     const agreeing = known.filter(fits);
-    const isNew = agreeing.length === 0 || before === null;
     const left = agreeing.length === 0 ? all.filter(fits) : agreeing;
-    // The number stays the same if the same pages are read again.
-    const most = isNew ? telling : Math.max(telling, before.pairs);
-    const observed = { left, shown: left.filter((order) => shown.has(order)), pairs: most };
+    // The numbers stay the same if pages in one order are read again.
+    const counts =
+      before === null
+        ? { pairs: telling, against: 0 }
+        : agreeing.length === 0 || before.left.length === 0
+          ? { pairs: telling, against: before.against + before.pairs }
+          : { pairs: Math.max(telling, before.pairs), against: Math.max(0, before.against - telling) };
+    const observed = { left, shown: left.filter((order) => shown.has(order)), ...counts };
     forms.set(resource.name, FORM, JSON.stringify(observed satisfies ObservedOrder));
   };
 }

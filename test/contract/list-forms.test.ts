@@ -67,6 +67,21 @@ test('a page that contradicts the known order replaces it', () => {
   expect(order()?.left.some(([time]) => time === '-postedAt')).toBe(false);
 });
 
+test('pages that no order explains together count against the order of the newest page, until later pages agree with it', () => {
+  const { observe, order } = observing();
+  const day = '2026-01-01 00:00:00';
+  const pageOf = (...ids: readonly (readonly [id: string, title: string])[]) =>
+    items(...ids.map(([id, title]) => [id, title, day, day] as const));
+  observe(pageOf(['c', 'C'], ['a', 'A'], ['b', 'B']));
+  expect(order()).toMatchObject({ left: [], pairs: 2, against: 0 });
+  const byTitle = pageOf(['b', 'A'], ['a', 'B'], ['c', 'C']);
+  observe(byTitle);
+  expect(order()?.shown.map((keys) => keys.slice(1).join())).toContain('title,-id');
+  expect(order()).toMatchObject({ pairs: 2, against: 2 });
+  observe(byTitle);
+  expect(order()).toMatchObject({ pairs: 2, against: 0 });
+});
+
 test('members beside a list are served if they repeat a parameter or never change', () => {
   const forms = createObservedForms();
   const urls = catalogue.get('cited_urls');

@@ -132,6 +132,20 @@ test('a number of inconsistent rows decides whether a definition is accepted', a
   expect(half.stored.visibility.compared).toBeLessThan(few.stored.visibility.compared / 2);
 });
 
+test('the order of the newest page of a list is contradicted if other pages have no common order with it', async () => {
+  const workspace = await openWorkspace({ world: 'tiny' });
+  const byDomain = ['-detectedAt', 'domain', 'id'];
+  const observed = { left: [byDomain], shown: [byDomain], pairs: 9, against: 20 };
+  const { stored, unexplained } = await learnChanged(
+    workspace,
+    {},
+    "DELETE FROM sync.shapes WHERE resource = 'alerts' AND name = 'order'",
+    `INSERT INTO sync.shapes (resource, name, value) VALUES ('alerts', 'order', '${JSON.stringify(observed)}')`,
+  );
+  expect(stored.alertOrder).toMatchObject({ value: byDomain, source: 'default', compared: 29, agreed: 9 });
+  expect(unexplained).toEqual(['alertOrder']);
+});
+
 test('calibration finds conventions that the sandbox cannot vary', async () => {
   const workspace = await openWorkspace({ brands: 1, prompts: 8, days: 35, seed: 8, choices: { decimals: 'none' } });
   expect((await workspace.sync()).status).toBe('complete');

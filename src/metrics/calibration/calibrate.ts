@@ -3,7 +3,7 @@ import type { Catalogue } from '../../contract/catalogue.ts';
 import { observedOrder } from '../../contract/list-order.ts';
 import type { Database } from '../../warehouse/database.ts';
 import { readShapes, type Shapes } from '../../warehouse/ledger/shapes.ts';
-import { type Finding, LISTED_MAX, wilsonLow } from './candidates.ts';
+import { AGREEING_LEAST, type Finding, LISTED_MAX, wilsonLow } from './candidates.ts';
 import { withCommonForms } from './common-forms.ts';
 import { defaultConventions, LIST_ORDERS } from './conventions.ts';
 import { type Findings, readStoredFindings, writeFindings } from './findings.ts';
@@ -46,12 +46,14 @@ function fitListOrders(shapes: Shapes): Record<string, Finding<readonly string[]
 // The order of a paged list: the one that is left of all known orders.
 function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Finding<readonly string[]> {
   const prior = defaultConventions[LIST_ORDERS[resource]];
-  const { shown: left = [], pairs = 0 } = observedOrder(resource, shapes.rows) ?? {};
-  const contradicted = pairs > 0 && left.length === 0;
+  const { shown: left = [], pairs = 0, against = 0 } = observedOrder(resource, shapes.rows) ?? {};
+  const compared = pairs + against;
+  const agreed = left.length === 0 ? 0 : pairs;
+  const contradicted = agreed < AGREEING_LEAST * compared;
   const value = left.find((order) => isDeepStrictEqual(order, prior)) ?? left[0] ?? prior;
-  const isLearned = left.length === 1;
+  const isLearned = left.length === 1 && !contradicted;
   const note = contradicted
-    ? 'no known order fits the newest page'
+    ? `no known order fits all pages; the best explains ${agreed} of ${compared} rows`
     : pairs === 0
       ? 'too little evidence: no rows to compare'
       : isLearned
@@ -60,11 +62,11 @@ function fitListOrder(resource: keyof typeof LIST_ORDERS, shapes: Shapes): Findi
   return {
     value,
     source: isLearned ? 'learned' : 'default',
-    compared: pairs,
-    agreed: contradicted ? 0 : pairs,
+    compared,
+    agreed,
     note,
     contradicted,
-    confidence: isLearned ? wilsonLow(pairs, pairs) : null,
+    confidence: isLearned ? wilsonLow(agreed, compared) : null,
     candidates: left.slice(0, LISTED_MAX).map((order) => ({ value: order, agreed: pairs })),
     left,
   };
