@@ -7,6 +7,7 @@ import type { Compared } from '../../src/metrics/calibration/points/point.ts';
 import {
   avgPosition,
   type MentionCounts,
+  round,
   sentiment,
   share,
   visibilityChange,
@@ -129,5 +130,18 @@ test('every number gets the form with which upstream writes it', async () => {
       for (const { resource, body } of answers) expect(reportOf(resource, rows, conventions).body).toEqual(body);
     }),
     { numRuns: countOf(6, 100), endOnFailure: true, verbose: false },
+  );
+});
+
+test('a change is the difference of the unrounded visibilities, to its last digit', () => {
+  fc.assert(
+    fc.property(form, tally, tally, (given, now, before) => {
+      const visibilityOf = ({ mentions, responses }: MentionCounts): number => (mentions / responses) * given.whole;
+      const conventions = {
+        ...defaultConventions,
+        visibilityChange: { ...given, as: 'difference', of: 'exact' },
+      } as const;
+      expect(visibilityChange(conventions, now, before)).toBe(round(given, visibilityOf(now) - visibilityOf(before)));
+    }),
   );
 });

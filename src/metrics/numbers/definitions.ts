@@ -74,12 +74,9 @@ export function visibilityChange(conventions: Conventions, now: MentionCounts, b
   };
   const earlier = visibilityOf(before);
   const difference = visibilityOf(now) - earlier;
-  if (form.as === 'difference') return round(form, Number(difference.toFixed(DIFFERENCE_DIGITS)));
+  if (form.as === 'difference') return round(form, difference);
   return earlier === 0 ? changeFromZero(conventions) : round(form, (difference / earlier) * form.whole);
 }
-
-/** Decimal places of a difference; the rest is noise: 33.3 - 12.2 is 21.099999999999998. */
-const DIFFERENCE_DIGITS = 12;
 
 function changeFromZero({ changeFromZero: value, visibilityChange: { whole } }: Conventions): number | null {
   return { null: null, zero: 0, whole }[value];
