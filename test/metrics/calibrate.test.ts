@@ -19,6 +19,7 @@ const differing = {
   combinedEngine: 'all',
   groupPrompts: 'all',
   ungrouped: 'null',
+  groupOrder: ['stageAppearance', 'listed'],
 } as const satisfies Partial<Choices>;
 
 // Reports without further questions leave some points open.

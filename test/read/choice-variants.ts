@@ -115,6 +115,7 @@ const REPORTS: Values = {
     ['-responses', 'name', 'groupId'],
     ['appearance'],
     ['exactVisibility', 'groupId'],
+    ['stageAppearance', 'listed'],
     ['-prompts', 'groupId'],
     ['-name', 'groupId'],
     ['name:caseless', 'groupId'],

@@ -56,6 +56,7 @@ export const orderCandidates = {
   ),
   groupOrder: [
     ['listed'],
+    ['stageAppearance', 'listed'],
     ...texts('name').map((name) => [name, 'groupId']),
     ['groupId'],
     ['appearance'],

@@ -16,6 +16,7 @@ const keyWords: Readonly<Record<string, string>> = {
   engineListed: "the brand's list of engines",
   exactVisibility: 'unrounded visibility',
   appearance: 'first prompt of the group',
+  stageAppearance: 'first prompt of the funnel stage',
   firstSeen: 'first citation',
   lastSeen: 'last citation',
   firstTime: 'time of the first citation',

@@ -75,9 +75,10 @@ async function groupRows(request: ReportRequest, by: string) {
       shareOfVoice: voiceShare(conventions, own.mentions, mentionsOfAll(request, tallies)),
     };
     const appearance = members[0]?.listed ?? null;
-    return [
-      { row, values: { ...row, listed, appearance, exactVisibility: own.mentions / Math.max(1, own.responses) } },
-    ];
+    // Upstream has no list of stages.
+    const stageAppearance = by === 'funnelStage' && !isOthers ? appearance : null;
+    const exactVisibility = own.mentions / Math.max(1, own.responses);
+    return [{ row, values: { ...row, listed, appearance, stageAppearance, exactVisibility } }];
   });
 }
 
