@@ -5,6 +5,7 @@ import type { ResourceDeclaration } from './resource.ts';
 
 /** Forms of an undeclared member of a body beside its lists. Other forms are texts that every response has, after `TEXT`. */
 const REPEATED = 'parameter';
+const COUNT = 'items';
 const VARIES = 'varies';
 const TEXT = 'text ';
 const PREFIX = 'beside ';
@@ -13,15 +14,16 @@ const PREFIX = 'beside ';
 const TEXT_MAX = 100;
 
 /**
- * An undeclared member beside the lists that sightline can serve: it repeats the parameter of the same name, or it has the same text in
- * every response, such as `"object": "list"`.
+ * An undeclared member beside the lists that sightline can serve: it repeats the parameter of the same name, it is the number of items of
+ * a list without pages, or it has the same text in every response, such as `"object": "list"`.
  */
-export type BesideMember = { readonly name: string } & ({ readonly repeats: true } | { readonly text: string });
+export type BesideMember = { readonly name: string } & (
+  | { readonly repeats: true }
+  | { readonly counts: true }
+  | { readonly text: string }
+);
 
-/**
- * Creates the observer of undeclared members of bodies beside their lists. A member without these forms, such as the number of items,
- * is not served.
- */
+/** Creates the observer of undeclared members of bodies beside their lists. A member without these forms is not served. */
 export function createBesideReader(resource: ResourceDeclaration, forms: ObservedForms): (body: unknown) => void {
   if (resource.tables.some(({ at }) => at === 'body')) return () => undefined;
   const declared = declaredMembers(resource);
@@ -29,7 +31,7 @@ export function createBesideReader(resource: ResourceDeclaration, forms: Observe
     if (!isRecord(body)) return;
     for (const [name, value] of Object.entries(body)) {
       if (declared.has(name) || typeof value === 'object') continue;
-      const form = formOf(resource, name, value);
+      const form = formOf(resource, name, value, countOf(resource, body));
       const before = forms.get(resource.name, PREFIX + name);
       if (before !== form) forms.set(resource.name, PREFIX + name, before === null ? form : VARIES);
     }
@@ -45,15 +47,23 @@ export function besideMembers(
     if (owner !== resource.name || !form.startsWith(PREFIX)) return [];
     const name = form.slice(PREFIX.length);
     if (value === REPEATED) return [{ name, repeats: true }];
+    if (value === COUNT) return [{ name, counts: true }];
     return value.startsWith(TEXT) ? [{ name, text: value.slice(TEXT.length) }] : [];
   });
 }
 
-function formOf({ query }: ResourceDeclaration, name: string, value: unknown): string {
+function formOf({ query }: ResourceDeclaration, name: string, value: unknown, count: number | null): string {
   if (Object.hasOwn(query, name)) return REPEATED;
+  if (value === count) return COUNT;
   // Ids and times differ from response to response.
   const isName = typeof value === 'string' && value.length <= TEXT_MAX && /^[a-z]/i.test(value) && !isUuid(value);
   return isName ? TEXT + value : VARIES;
+}
+
+// Returns the number of items; null if the body has several lists, or a part of one.
+function countOf({ query }: ResourceDeclaration, body: object): number | null {
+  const lists = Object.values(body).filter(Array.isArray);
+  return lists.length === 1 && !Object.hasOwn(query, 'limit') ? (lists[0]?.length ?? null) : null;
 }
 
 function declaredMembers({ tables, echoes = [] }: ResourceDeclaration): Set<string> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SightlineError } from '../base/errors.ts';
 import { isRecord, parseExactJson, toExactJson, withMember } from '../base/json.ts';
+import type { BesideMember } from '../contract/beside-list.ts';
 import type { Catalogue, Resource } from '../contract/catalogue.ts';
 import type { Fields } from '../contract/fields.ts';
 import { FORMS, servedListName, tableListOf } from '../contract/formats.ts';
@@ -93,7 +94,7 @@ async function computedAnswer(
   const report = writeReport(resource, computed, writers);
   const table = resource.derived.find(({ declaration: { at } }) => at !== 'body' && at.list === LIST);
   return {
-    body: { ...besideValues(replica, resource, asked), ...report.beside, [LIST]: report.rows },
+    body: { ...besideValues(replica, resource, asked, report.rows.length), ...report.beside, [LIST]: report.rows },
     nextCursor: null,
     get list() {
       return { texts: report.rows.map(toExactJson), rows: toRowSet(table?.declaration.fields ?? {}, report.rows) };
@@ -150,7 +151,7 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
     return replica.isBare(resource) ? item : { [LIST]: item };
   }
   if (replica.isBare(resource)) return placesOf(0);
-  let body: Record<string, unknown> = besideValues(replica, resource, request.asked);
+  let body: Record<string, unknown> = besideValues(replica, resource, request.asked, first?.texts.length ?? 0);
   for (const [index, { table }] of tables.entries()) {
     const { at } = table.declaration;
     if (at === 'body') continue;
@@ -163,13 +164,11 @@ function storedBody(request: AnswerRequest, tables: readonly StoredItems[], next
 }
 
 // Undeclared members that upstream sends beside its lists.
-function besideValues(replica: ServedReplica, resource: Resource, { values, from, to }: CheckedQuery) {
-  const given: Record<string, unknown> = { ...values, from, to };
-  return Object.fromEntries(
-    replica
-      .besideOf(resource)
-      .map((member) => [member.name, 'text' in member ? member.text : (given[member.name] ?? null)]),
-  );
+function besideValues(replica: ServedReplica, resource: Resource, asked: CheckedQuery, count: number) {
+  const given: Record<string, unknown> = { ...asked.values, from: asked.from, to: asked.to };
+  const valueOf = (member: BesideMember): unknown =>
+    'text' in member ? member.text : 'counts' in member ? count : (given[member.name] ?? null);
+  return Object.fromEntries(replica.besideOf(resource).map((member) => [member.name, valueOf(member)]));
 }
 
 function nothingStored({ resource, member }: AnswerRequest): SightlineError {

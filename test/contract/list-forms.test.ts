@@ -82,7 +82,7 @@ test('pages that no order explains together count against the order of the newes
   expect(order()).toMatchObject({ pairs: 2, against: 0 });
 });
 
-test('members beside a list are served if they repeat a parameter or never change', () => {
+test('members beside a list are served if they repeat a parameter, count the items or never change', () => {
   const forms = createObservedForms();
   const urls = catalogue.get('cited_urls');
   const read = createBesideReader(urls, forms);
@@ -94,4 +94,9 @@ test('members beside a list are served if they repeat a parameter or never chang
     { name: 'from', repeats: true },
     { name: 'to', repeats: true },
   ]);
+  const competitors = catalogue.get('competitors');
+  const readAll = createBesideReader(competitors, forms);
+  readAll({ competitors: [{}, {}], count: 2, pages: 2 });
+  readAll({ competitors: [], count: 0, pages: 1 });
+  expect(besideMembers(competitors, shapesOf(forms, competitors.name))).toEqual([{ name: 'count', counts: true }]);
 });

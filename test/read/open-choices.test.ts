@@ -99,7 +99,7 @@ test('lists have the order, the names and the other members of upstream, after a
   const alter = ({ path, query, status, edit }: Exchange): void => {
     if (status !== 200) return;
     if (/^\/(engines|brands)$|\/competitors$/.test(path)) {
-      edit(({ data }) => ({ [path.split('/').at(-1) ?? '']: data.toReversed() }));
+      edit(({ data }) => ({ total: data.length, [path.split('/').at(-1) ?? '']: data.toReversed() }));
     } else if (path.includes('/sources/')) {
       edit((body) => ({ from: query.get('from'), to: query.get('to'), ...body }));
     } else if (path.endsWith('/alerts')) {
