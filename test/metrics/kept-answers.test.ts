@@ -105,6 +105,26 @@ test('a response over 256 Ki characters is stored without its body, and its ques
   expect(await left()).toEqual(questions.slice(2));
 });
 
+test('days and prompts without responses are asked about if upstream reports some', async () => {
+  const { catalogue, clock, warehouse } = await openWorkspace({ world: 'tiny' });
+  const { database } = warehouse();
+  const reasons = async (): Promise<string[]> => {
+    const asking = { catalogue, now: clock.now(), max: PROBES_MAX };
+    const questions = await database.exclusive(({ query }) => questionsToAsk(query, asking));
+    return (questions ?? []).flatMap(({ reason }) => (/ without /.test(reason) ? [reason] : []));
+  };
+  await database.exclusive((session) => session.run('UPDATE metrics_daily SET responses = 1 WHERE responses = 0'));
+  await database.exclusive((session) => session.run('UPDATE metrics_prompts SET responses = 1 WHERE responses = 0'));
+  expect(await reasons()).toEqual(['a day without responses']);
+  await database.exclusive((session) => session.run('UPDATE metrics_daily SET responses = 0'));
+  await database.exclusive((session) => session.run('UPDATE metrics_prompts SET responses = 0'));
+  expect(await reasons()).toEqual([
+    'prompts on a day without responses',
+    'a day without responses',
+    'days without responses to a prompt',
+  ]);
+});
+
 // A replica has the findings, but no kept responses.
 async function expectNoKeptAnswers(workspace: TestWorkspace): Promise<void> {
   const [kept] = await workspace.query('SELECT count(*) AS kept FROM sync.answers');

@@ -94,6 +94,15 @@ test('differences from upstreams with random choices are rare, and calibration l
   expect(differing).toBeLessThanOrEqual(Math.max(1, Math.floor(asked * DIFFERING_MOST)));
 });
 
+test('the questions decide rows without responses, and what groups count under filters', async () => {
+  const choices = { emptyDays: 'engines', groupPrompts: 'active', groupPromptsFilter: 'matching' } as const;
+  const mirror = await openMirror({ ...SIZE, seed: 115, questionsMax: PROBES_MAX, choices });
+  await mirror.publish();
+  const found = await mirror.query("SELECT name, value FROM sync.calibration WHERE source = 'learned'");
+  const learned = Object.fromEntries(found.map(({ name, value }) => [String(name), JSON.parse(String(value))]));
+  expect(learned).toMatchObject({ ...choices, groupMembers: 'matching' });
+});
+
 test('lists have the order, the names and the other members of upstream, after a sync that has seen them', async () => {
   const day = (value: string): string => `${value.slice(0, 10)}T00:00:00.000Z`;
   const alter = ({ path, query, status, edit }: Exchange): void => {

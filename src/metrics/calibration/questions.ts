@@ -27,6 +27,11 @@ interface AskedBrand {
   /** The engine with most responses, and the tag that shares most prompts with other tags; null without any. */
   readonly engine: string | null;
   readonly tagId: string | null;
+  /** A prompt with responses on the first days, of the branded or other prompts, whichever also have paused prompts or some without. */
+  readonly promptId: string | null;
+  /** Whether upstream reports days or engines without responses, and prompts without. */
+  readonly hasEmptyDays: boolean;
+  readonly hasEmptyPrompts: boolean;
 }
 
 /** Long enough for a group or prompt to have a few responses, and short enough that some have none. */
@@ -54,20 +59,27 @@ export async function questionsToAsk(
 }
 
 // The reports of a sync cover many days without filters. The questions cover few responses, first days, filters and sources.
-function questionsAbout({ id, first, last, engine, tagId }: AskedBrand): CalibrationQuestion[] {
+function questionsAbout(brand: AskedBrand): CalibrationQuestion[] {
+  const { id, first, last, engine, tagId, promptId } = brand;
   const few = { from: laterDay(addDays(last, 1 - FEW_DAYS), first), to: last };
   const early = { from: first, to: earlierDay(addDays(first, 1), last) };
   const before = addDays(first, -DAYS_BEFORE);
+  const around = { from: addDays(first, -FEW_DAYS), to: earlierDay(addDays(first, VISITS_DAYS - FEW_DAYS), last) };
   const visits = { from: laterDay(addDays(last, 1 - VISITS_DAYS), first), to: last };
   const ofEngine = engine === null ? {} : { engine };
   const ofTag = tagId === null ? {} : { tagId };
+  const ofPrompt = promptId === null ? {} : { promptId };
   const asked: readonly (readonly [resource: string, reason: string, query: ReportQuestion['query']])[] = [
     ['metrics_groups', 'tags under a filter by tag', { ...few, ...ofTag, groupBy: 'tag' }],
-    ['metrics_prompts', 'prompts of the first days, with few responses', { ...early, ...ofEngine }],
+    brand.hasEmptyPrompts
+      ? ['metrics_prompts', 'prompts on a day without responses', { from: before, to: before }]
+      : ['metrics_prompts', 'prompts of the first days, with few responses', { ...early, ...ofEngine }],
     ['metrics', 'a day without responses', { from: before, to: before }],
     ['traffic', 'visits of one source', { ...visits, source: 'assistant-a' }],
-    ['metrics_prompts', 'prompts of the last days, with few responses', { ...few, ...ofEngine }],
-    ['metrics_groups', 'topics under a filter by tag', { ...few, ...ofTag, groupBy: 'topic' }],
+    brand.hasEmptyDays
+      ? ['metrics_daily', 'days without responses to a prompt', { ...around, ...ofPrompt, ...ofEngine }]
+      : ['metrics_prompts', 'prompts of the last days, with few responses', { ...few, ...ofEngine }],
+    ['metrics_groups', 'groups under a filter by prompt', { ...early, ...ofPrompt, groupBy: 'branded' }],
   ];
   return asked.map(([resource, reason, query]) => ({ resource, brandId: id, query, reason }));
 }
@@ -87,6 +99,11 @@ async function readBrand(query: Query, catalogue: Catalogue, today: string): Pro
     const [found] = await query(sql, [id]);
     return (found?.[0] ?? null) as string | null;
   };
+  const hasZero = async (report: string): Promise<boolean> => {
+    if (!catalogue.resources.some(({ name }) => name === report)) return false;
+    const sql = `SELECT 1 FROM ${report} WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL AND responses = 0 LIMIT 1`;
+    return (await readId(sql)) !== null;
+  };
   return {
     id,
     first,
@@ -101,6 +118,18 @@ async function readBrand(query: Query, catalogue: Catalogue, today: string): Pro
        SELECT CAST(a.tag_id AS VARCHAR) FROM tags a LEFT JOIN tags b ON b.prompt_id = a.prompt_id AND b.tag_id <> a.tag_id
        GROUP BY a.tag_id ORDER BY count(b.tag_id) DESC, count(*) DESC, 1 LIMIT 1`,
     ),
+    promptId: await readId(
+      `WITH answered AS (SELECT prompt_id, count(*) AS count FROM responses
+         WHERE brand_id = CAST($1 AS UUID) AND _deleted_at IS NULL
+           AND CAST(created_at AS DATE) BETWEEN DATE '${first}' AND DATE '${first}' + 1 GROUP BY 1)
+       SELECT CAST(p.id AS VARCHAR) FROM prompts p LEFT JOIN answered a ON a.prompt_id = p.id
+       WHERE p.brand_id = CAST($1 AS UUID) AND p._deleted_at IS NULL
+       WINDOW alike AS (PARTITION BY coalesce(p.branded, false)) QUALIFY a.count > 0
+       ORDER BY (count(*) FILTER (a.count IS NULL OR NOT p.active) OVER alike) > 0 DESC, count(*) OVER alike DESC, a.count DESC, p.id
+       LIMIT 1`,
+    ),
+    hasEmptyDays: await hasZero('metrics_daily'),
+    hasEmptyPrompts: await hasZero('metrics_prompts'),
   };
 }
 
