@@ -113,16 +113,16 @@ test('days and prompts without responses are asked about if upstream reports som
     const questions = await database.exclusive(({ query }) => questionsToAsk(query, asking));
     return (questions ?? []).flatMap(({ reason }) => (/ without /.test(reason) ? [reason] : []));
   };
-  await database.exclusive((session) => session.run('UPDATE metrics_daily SET responses = 1 WHERE responses = 0'));
-  await database.exclusive((session) => session.run('UPDATE metrics_prompts SET responses = 1 WHERE responses = 0'));
-  expect(await reasons()).toEqual(['a day without responses']);
-  await database.exclusive((session) => session.run('UPDATE metrics_daily SET responses = 0'));
-  await database.exclusive((session) => session.run('UPDATE metrics_prompts SET responses = 0'));
-  expect(await reasons()).toEqual([
-    'prompts on a day without responses',
-    'a day without responses',
-    'days without responses to a prompt',
-  ]);
+  const setResponses = (report: string, count: number): Promise<unknown> =>
+    database.exclusive((session) => session.run(`UPDATE ${report} SET responses = ${count}`));
+  const always = ['a day without responses', 'groups on a day without responses'];
+  await setResponses('metrics_daily', 1);
+  await setResponses('metrics_prompts', 1);
+  expect(await reasons()).toEqual(always);
+  await setResponses('metrics_prompts', 0);
+  expect(await reasons()).toEqual(['prompts on a day without responses', ...always]);
+  await setResponses('metrics_daily', 0);
+  expect(await reasons()).toEqual(['days without responses to a prompt', ...always]);
 });
 
 // A replica has the findings, but no kept responses.

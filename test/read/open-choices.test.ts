@@ -95,7 +95,10 @@ test('differences from upstreams with random choices are rare, and calibration l
 });
 
 test('the questions decide rows without responses, and what groups count under filters', async () => {
-  const choices = { emptyDays: 'engines', groupPrompts: 'active', groupPromptsFilter: 'matching' } as const;
+  const choices = {
+    ...({ emptyDays: 'engines', groupRows: 'matching' } as const),
+    ...({ groupPrompts: 'active', groupPromptsFilter: 'matching' } as const),
+  };
   const mirror = await openMirror({ ...SIZE, seed: 115, questionsMax: PROBES_MAX, choices });
   await mirror.publish();
   const found = await mirror.query("SELECT name, value FROM sync.calibration WHERE source = 'learned'");

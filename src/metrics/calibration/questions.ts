@@ -71,14 +71,14 @@ function questionsAbout(brand: AskedBrand): CalibrationQuestion[] {
   const ofPrompt = promptId === null ? {} : { promptId };
   const asked: readonly (readonly [resource: string, reason: string, query: ReportQuestion['query']])[] = [
     ['metrics_groups', 'tags under a filter by tag', { ...few, ...ofTag, groupBy: 'tag' }],
-    brand.hasEmptyPrompts
-      ? ['metrics_prompts', 'prompts on a day without responses', { from: before, to: before }]
-      : ['metrics_prompts', 'prompts of the first days, with few responses', { ...early, ...ofEngine }],
-    ['metrics', 'a day without responses', { from: before, to: before }],
-    ['traffic', 'visits of one source', { ...visits, source: 'assistant-a' }],
     brand.hasEmptyDays
       ? ['metrics_daily', 'days without responses to a prompt', { ...around, ...ofPrompt, ...ofEngine }]
-      : ['metrics_prompts', 'prompts of the last days, with few responses', { ...few, ...ofEngine }],
+      : brand.hasEmptyPrompts
+        ? ['metrics_prompts', 'prompts on a day without responses', { from: before, to: before }]
+        : ['metrics_prompts', 'prompts of the first days, with few responses', { ...early, ...ofEngine }],
+    ['metrics', 'a day without responses', { from: before, to: before }],
+    ['traffic', 'visits of one source', { ...visits, source: 'assistant-a' }],
+    ['metrics_groups', 'groups on a day without responses', { from: before, to: before, groupBy: 'topic' }],
     ['metrics_groups', 'groups under a filter by prompt', { ...early, ...ofPrompt, groupBy: 'branded' }],
   ];
   return asked.map(([resource, reason, query]) => ({ resource, brandId: id, query, reason }));
