@@ -33,7 +33,7 @@ import type { FormWriter } from './upstream-forms.ts';
 export interface SliceReader {
   /**
    * Reads a slice to its end, committing every page, and returns upstream's time of the last response. Resumes at the
-   * checkpoint of an unfinished run; if upstream rejects that cursor, restarts the slice once. Updates `pages`. The
+   * checkpoint of an unfinished run; if upstream rejects a cursor, restarts the slice. Updates `pages`. The
    * first page of a run sets the run's clock before it is stored.
    * @throws UpstreamError after the slice is read, if new items were quarantined because of their times: the next run
    * reads the slice again
@@ -72,6 +72,8 @@ export interface ReaderParts extends PageDestinations {
 
 /** Maximum number of times that a slice is read again because responses show another form of its list. */
 const FORMS_MAX = 4;
+/** Restarts of a slice in a run, whose cursors may expire again. */
+const RESTARTS_MAX = 3;
 /** Statuses that may mean an expired cursor; the specification does not name one. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];
 
@@ -99,16 +101,17 @@ export function createSliceReader(parts: ReaderParts): SliceReader {
       const rows = context.covered.closed(slice.id)?.rows ?? 0;
       const isStale = resume === null && context.begun.has(slice.id);
       const readOnce = async (): Promise<ReadResult> => {
-        try {
-          return isStale
-            ? await restart(slice, pages, rows)
-            : await readPages(parts, slice, resume?.cursor ?? null, pages, rows);
-        } catch (thrown) {
-          // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
-          const isRefused =
-            thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
-          if (!isRefused && !(thrown instanceof CursorLost)) throw thrown;
-          return restart(slice, pages, rows);
+        for (let restarts = 0; ; restarts += 1) {
+          try {
+            return restarts > 0 || isStale
+              ? await restart(slice, pages, rows)
+              : await readPages(parts, slice, resume?.cursor ?? null, pages, rows);
+          } catch (thrown) {
+            // A rejection after the first page, or with a cursor of an earlier run, concerns the cursor.
+            const isRefused =
+              thrown instanceof UpstreamError && CURSOR_REFUSED.includes(thrown.status) && pages.count > 0;
+            if ((!isRefused && !(thrown instanceof CursorLost)) || restarts >= RESTARTS_MAX) throw thrown;
+          }
         }
       };
       const readInForm = async (): Promise<ReadResult> => {

@@ -98,7 +98,7 @@ describe('a run is complete only if', () => {
   });
 });
 
-test('an expired cursor that returns an empty page restarts its window, during a run once, and deletes nothing', async () => {
+test('an expired cursor that returns an empty page restarts its window, during a run three times, and deletes nothing', async () => {
   let forgotten = 0;
   const responses = alteredRows('responses', (rows, { isFirst }) => (!isFirst && forgotten-- > 0 ? [] : rows));
   const workspace = await openWorkspace({ ...long, fixtures: responses.fixtures });
@@ -116,7 +116,7 @@ test('an expired cursor that returns an empty page restarts its window, during a
     if (isFirst && forgotten > 0) workspace.sandbox.advance({ days: 0.005 });
     return isFirst || forgotten-- <= 0 ? rows : [];
   });
-  forgotten = 1;
+  forgotten = 3;
   const summary = await workspace.sync({ only, full: true, connections: 1 });
   expect(summary).toMatchObject(complete);
   expect(summary.tables['responses']?.deleted).toBe(0);

@@ -7,7 +7,7 @@ import { openWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
 // Short timeouts for silence; a body that trickles takes milliseconds.
 const limits = { headersMs: 60, bodyMs: 60 };
-/** Several windows with more than one page: a window survives one expired cursor. */
+/** Several windows with more than one page: a window survives expired cursors. */
 const paged = { brands: 1, prompts: 3, days: 5, responsesPerDay: 130, chunkDelayMs: 1 } as const;
 /** A list, one with pages, windows, details, reports and totals of ranges. */
 const FORMS = ['prompts', 'alerts', 'responses', 'articles', 'article', 'metrics', 'metrics_daily', 'traffic'];
