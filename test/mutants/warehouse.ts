@@ -183,6 +183,12 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/publish/snapshot/reuse.test.ts'],
   },
   {
+    file: 'src/publish/snapshot/reuse.ts',
+    from: 'return !changed.has(dirname(file.path));',
+    to: 'return usable[index] === true;',
+    tests: ['test/publish/snapshot/kept-files.test.ts'],
+  },
+  {
     file: 'src/publish/snapshot/fingerprint.ts',
     from: 'table.columns.map(comparable).join',
     to: "table.columns.filter(({ kind }) => kind !== 'boolean').map(comparable).join",
@@ -214,8 +220,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/publish/snapshot/parts.ts',
-    from: 'const sums = { rows: 0, min: null,',
-    to: 'if (month !== null) return [];\n    const sums = { rows: 0, min: null,',
+    from: 'if (found.length === 0 && kept.length === 0)',
+    to: 'if (found.length < 0)',
     tests: ['test/publish/snapshot/export.test.ts'],
   },
   {
@@ -238,8 +244,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     file: 'src/warehouse/file/copy-contents.ts',
-    from: "day === '' || day.startsWith(month)",
-    to: 'day.startsWith(month)',
+    from: "day === '' || (from",
+    to: '(from',
     tests: ['test/publish/snapshot/kept-files.test.ts'],
   },
   {

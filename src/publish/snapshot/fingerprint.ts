@@ -48,6 +48,15 @@ export function toSums(row: ResultRow): Sums {
   return { rows: Number(row['rows']), min, max, sum, xor };
 }
 
+export const NO_ROWS: Sums = { rows: 0, min: null, max: null, sum: '0', xor: '0' };
+
+/** Summarizes the rows of two parts, of which `later` has the later ones. */
+export function addSums(earlier: Sums, later: Sums): Sums {
+  const sum = String(BigInt(earlier.sum) + BigInt(later.sum));
+  const xor = String(BigInt(earlier.xor) ^ BigInt(later.xor));
+  return { rows: earlier.rows + later.rows, min: earlier.min, max: later.max, sum, xor };
+}
+
 /** Summarizes all rows of a source. */
 export async function sumsOf(session: Pick<Session, 'all'>, table: Columns, source: string): Promise<Sums> {
   const [row] = await session.all(`SELECT ${sumsSql} FROM (${hashedSql(table, source)})`);

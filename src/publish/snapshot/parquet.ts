@@ -72,7 +72,8 @@ export async function copyPart(
   form: ParquetForm,
 ): Promise<string> {
   await mkdir(join(folder, part.folder), { recursive: true });
-  const aside = join(folder, part.folder, 'aside.parquet');
+  // Parts of a month are written at the same time.
+  const aside = join(folder, part.folder, `aside-${part.sums.sum}.parquet`);
   await session.run(copySql(table, part.where, aside, form));
   return aside;
 }

@@ -2,8 +2,10 @@ import { constants, copyFile, link, lstat, mkdir, rm, stat } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../../base/files.ts';
 import { DAY_MS } from '../../contract/time.ts';
+import type { Days } from '../../warehouse/file/copy-contents.ts';
 import { hashFile } from '../../warehouse/file/hash-file.ts';
 import { MANIFEST, readManifest, type SnapshotFile } from './manifest.ts';
+import { filesByDay } from './parts.ts';
 
 /** Days within which every reused file is read completely once. */
 const CHECK_NIGHTS = 7;
@@ -13,10 +15,13 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 
 /** The files of the previous snapshot that can be reused. */
 export interface Previous {
   readonly id: string;
-  /** Links the file with this fingerprint or origin into `folder` and returns it; null if there is none or it is damaged. */
-  reuse(partFolder: string, rows: string | undefined, folder: string): Promise<SnapshotFile | null>;
-  /** Links the files of a table that have unchanged origins into `folder` and returns them. */
-  keep(table: string, originIn: (path: string) => string | undefined, folder: string): Promise<SnapshotFile[]>;
+  /** Links the file with this fingerprint into `folder` and returns it; null if there is none or it is damaged. */
+  reuse(partFolder: string, fingerprint: string, folder: string): Promise<SnapshotFile | null>;
+  /**
+   * Links the files of a table that have unchanged origins into `folder` and returns them. Omits later files of a month with
+   * another file, because they may begin with another day now.
+   */
+  keep(table: string, originOf: (days: Days) => string | undefined, folder: string): Promise<SnapshotFile[]>;
 }
 
 /** Opens the snapshot at `path` so that its files can be reused; null if there is none. `now` is epoch milliseconds. */
@@ -24,20 +29,31 @@ export async function openPrevious(path: string, now: number): Promise<Previous 
   const manifest = await readManifest(path);
   if (manifest === null) return null;
   const { mtimeMs: listedAt } = await stat(join(path, MANIFEST));
-  const files = new Map<string, SnapshotFile>();
-  for (const file of manifest.tables.flatMap((table) => table.files)) {
-    for (const rows of [file.fingerprint, file.origin])
-      if (rows !== undefined) files.set(`${dirname(file.path)} ${rows}`, file);
-  }
-  const reuse: Previous['reuse'] = async (partFolder, rows, folder) => {
-    const file = files.get(`${partFolder} ${rows}`);
-    if (file === undefined || !(await isSound(join(path, file.path), file, listedAt, now))) return null;
-    await mkdir(join(folder, partFolder), { recursive: true });
+  const files = new Map(
+    manifest.tables.flatMap((table) => table.files.map((file) => [`${dirname(file.path)} ${file.fingerprint}`, file])),
+  );
+  const isUsable = (file: SnapshotFile): Promise<boolean> => isSound(join(path, file.path), file, listedAt, now);
+  const placeIn = async (folder: string, file: SnapshotFile): Promise<SnapshotFile | null> => {
+    await mkdir(join(folder, dirname(file.path)), { recursive: true });
     return (await place(join(path, file.path), join(folder, file.path), file)) ? file : null;
   };
-  const keep: Previous['keep'] = async (table, originIn, folder) => {
-    const listed = manifest.tables.find(({ name }) => name === table)?.files ?? [];
-    const kept = await Promise.all(listed.map((file) => reuse(dirname(file.path), originIn(file.path), folder)));
+  const reuse: Previous['reuse'] = async (partFolder, fingerprint, folder) => {
+    const file = files.get(`${partFolder} ${fingerprint}`);
+    return file !== undefined && (await isUsable(file)) ? placeIn(folder, file) : null;
+  };
+  const keep: Previous['keep'] = async (table, originOf, folder) => {
+    const listed = filesByDay(manifest.tables.find(({ name }) => name === table)?.files ?? []);
+    const usable = await Promise.all(
+      listed.map(async ({ file, days }) => {
+        return file.origin !== undefined && file.origin === originOf(days) && (await isUsable(file));
+      }),
+    );
+    const changed = new Set<string>();
+    const unchanged = listed.filter(({ file }, index) => {
+      if (usable[index] !== true) changed.add(dirname(file.path));
+      return !changed.has(dirname(file.path));
+    });
+    const kept = await Promise.all(unchanged.map(({ file }) => placeIn(folder, file)));
     return kept.filter((file) => file !== null);
   };
   return { id: manifest.id, reuse, keep };

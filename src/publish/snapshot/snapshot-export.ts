@@ -16,6 +16,7 @@ import { createFolderPublisher } from './folder-publisher.ts';
 import type { Layout } from './layout.ts';
 import { MANIFEST, type Manifest, readManifest, type SnapshotTable } from './manifest.ts';
 import type { ParquetForm } from './parquet.ts';
+import type { PartOptions } from './parts.ts';
 import { type Keep, LEAVING } from './retention.ts';
 import { openPrevious } from './reuse.ts';
 import { exportTables, type FileCounts, type Lane } from './table-export.ts';
@@ -44,7 +45,7 @@ export interface Snapshot {
 }
 
 /** Options of `exportSnapshot`. */
-export interface ExportOptions extends ParquetForm {
+export interface ExportOptions extends ParquetForm, Pick<PartOptions, 'fileRows'> {
   /** Retention rule; null keeps all snapshots. */
   readonly keep: Keep | null;
   /** Marts to add. */
@@ -111,7 +112,7 @@ async function writeAside(
   aside: string,
   options: ExportOptions,
 ): Promise<{ manifest: Manifest; written: FileCounts }> {
-  const { clock, compression, parquet, signal, onProgress, marts = [] } = options;
+  const { clock, compression, parquet, fileRows, signal, onProgress, marts = [] } = options;
   const exported = [...catalogueTables(catalogue), ...marts];
   const now = clock.now();
   const createdAt = new Date(now).toISOString();
@@ -123,6 +124,7 @@ async function writeAside(
       previous,
       form: { compression, ...(parquet === undefined ? {} : { parquet }) },
       month: createdAt.slice(0, 7),
+      fileRows,
       contents: await readContents(layout.analytics),
       lanes,
       signal,

@@ -1,12 +1,12 @@
 import type { Session } from '../../warehouse/database.ts';
-import { type CopyContents, stateOf } from '../../warehouse/file/copy-contents.ts';
+import { type CopyContents, type Days, stateOf } from '../../warehouse/file/copy-contents.ts';
 import { quoted } from '../../warehouse/schema.ts';
 import type { Scratch } from '../../warehouse/scratch.ts';
 import { type ExportedTable, isStored, withStoredRows } from './exported-table.ts';
 import { digestOf, fingerprintOf } from './fingerprint.ts';
 import type { SnapshotFile, SnapshotTable } from './manifest.ts';
 import { copyPart, formOf, type ParquetForm, parquetColumns, settlePart, sortOf } from './parquet.ts';
-import { monthOf, type Part, partsOf } from './parts.ts';
+import { filesByDay, type Part, type PartOptions, partsOf } from './parts.ts';
 import type { Previous } from './reuse.ts';
 import { createWorkQueue } from './work-queue.ts';
 
@@ -23,13 +23,11 @@ export interface Lane {
 }
 
 /** Dependencies that the tables of one snapshot share. */
-export interface TableExportParts {
+export interface TableExportParts extends Pick<PartOptions, 'month' | 'fileRows'> {
   /** Folder of the new snapshot. */
   readonly folder: string;
   readonly previous: Previous | null;
   readonly form: ParquetForm;
-  /** Month of an empty table, YYYY-MM. */
-  readonly month: string;
   /** Contents of the replica; null if they are unknown. */
   readonly contents: CopyContents | null;
   /** The lanes, which read the same state. */
@@ -50,7 +48,7 @@ export async function exportTables(
   tables: readonly ExportedTable[],
   parts: TableExportParts,
 ): Promise<{ tables: SnapshotTable[]; written: FileCounts }> {
-  const { lanes, folder, previous, form, month, contents, signal, onProgress } = parts;
+  const { lanes, folder, previous, form, month, fileRows, contents, signal, onProgress } = parts;
   const queue = createWorkQueue(lanes.length, signal);
   const free = [...lanes];
   const onLane: OnLane = (work, priority) =>
@@ -72,32 +70,33 @@ export async function exportTables(
     onProgress(table.name, done);
     signal.throwIfAborted();
   };
-  const originIn = (table: ExportedTable, path: string): string | undefined => {
+  const originOf = (table: ExportedTable, days: Days): string | undefined => {
     const { reads = [`"main".${quoted(table.name)}`] } = table;
     if (contents === null || reads === null) return undefined;
-    return digestOf([formOf(table, form, writer), stateOf(contents, reads, monthOf(path))]);
+    return digestOf([formOf(table, form, writer), stateOf(contents, reads, days)]);
   };
   const fileOf = async ({ session, scratch }: Lane, table: ExportedTable, part: Part): Promise<SnapshotFile> => {
     begin(table);
     const fingerprint = fingerprintOf(formOf(table, form, writer), part.sums);
     const reused = await previous?.reuse(part.folder, fingerprint, folder);
-    const origin = part.sums.rows === 0 ? undefined : originIn(table, part.folder);
-    if (reused) return { ...reused, origin };
+    if (reused) return reused;
     const aside = await copyPart(session, table, part, folder, form);
     const { path, bytes, sha256 } = await settlePart(scratch, table, part, folder, aside);
     written.files += 1;
     written.bytes += bytes;
     const { rows, min, max } = part.sums;
-    return { path, rows, bytes, sha256, min, max, fingerprint, origin };
+    return { path, rows, bytes, sha256, min, max, fingerprint };
   };
   const filesOf = async (table: ExportedTable, priority: number, on: OnLane): Promise<SnapshotFile[]> => {
     const [kept, found] = await on(async ({ session }) => {
       begin(table);
-      const unchanged = (await previous?.keep(table.name, (of) => originIn(table, of), folder)) ?? [];
-      return [unchanged, await partsOf(session, table, month, unchanged)] as const;
+      const unchanged = (await previous?.keep(table.name, (days) => originOf(table, days), folder)) ?? [];
+      return [unchanged, await partsOf(session, table, { month, fileRows, kept: unchanged })] as const;
     }, priority);
     const others = await Promise.all(found.map((part) => on((lane) => fileOf(lane, table, part), priority)));
-    return [...kept, ...others].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    return filesByDay([...kept, ...others]).map(({ file, days }) => {
+      return { ...file, origin: file.rows === 0 ? undefined : originOf(table, days) };
+    });
   };
   const exportTable = async (table: ExportedTable, index: number): Promise<SnapshotTable> => {
     // The files of a table are written before the next table is scanned.

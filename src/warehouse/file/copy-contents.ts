@@ -16,10 +16,13 @@ export interface CopyContents {
   readonly parts: Readonly<Record<string, Readonly<Record<string, readonly [rows: number, hash: string | null]>>>>;
 }
 
-/** Returns values that change when a refresh or another copy replaces rows of `month` (YYYY-MM, or '' for all) in one of the tables. */
-export function stateOf({ copy, parts }: CopyContents, tables: readonly string[], month: string): unknown[] {
-  const isOfMonth = ([day]: [string, unknown]): boolean => day === '' || day.startsWith(month);
-  return [copy, ...tables.map((table) => Object.entries(parts[table] ?? {}).filter(isOfMonth))];
+/** A range of days, compared as text. */
+export type Days = Readonly<Record<'from' | 'before', string>>;
+
+/** Returns values that change when a refresh or another copy replaces rows of `days` in one of the tables. */
+export function stateOf({ copy, parts }: CopyContents, tables: readonly string[], { from, before }: Days): unknown[] {
+  const isOfDays = ([day]: [string, unknown]): boolean => day === '' || (from <= day && day < before);
+  return [copy, ...tables.map((table) => Object.entries(parts[table] ?? {}).filter(isOfDays))];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { MART_SCHEMA, marts, tablesIn } from '../../../src/metrics/marts/marts.ts';
@@ -12,6 +12,8 @@ import { ensureViews } from '../../../src/warehouse/views.ts';
 import { temporaryFolder } from '../../support/folders.ts';
 import { openOddWorkspace } from './odd-workspace.ts';
 
+/** Fewer rows than those of a month. */
+const FILE_ROWS = 40;
 /** Rows of February. */
 const OLD = "created_at < TIMESTAMP '2026-03-01'";
 const ONE = `id = (SELECT min(id) FROM responses WHERE ${OLD} AND brand_mentioned AND _deleted_at IS NULL)`;
@@ -38,6 +40,11 @@ const CHANGES: readonly (readonly [changes: readonly string[], tables: readonly 
     ],
     ['fct_entity_mention', 'fct_response', 'responses'],
   ],
+  // The other files of the month begin with other days.
+  [
+    ['DELETE FROM responses WHERE CAST(created_at AS DATE) = (SELECT min(CAST(created_at AS DATE)) FROM responses)'],
+    ['fct_entity_mention', 'fct_response', 'responses'],
+  ],
 ];
 
 test('a snapshot after a refresh of the replica has the files of a complete one, and does not read unchanged months', async () => {
@@ -53,12 +60,20 @@ test('a snapshot after a refresh of the replica has the files of a complete one,
     publishAnalytics(database, layout.analytics, { timed: timedTables(workspace.catalogue), bytesLeast: 0 });
   const take = ({ snapshots, latest }: Pick<Layout, 'snapshots' | 'latest'> = layout): Promise<Snapshot> => {
     const { signal } = new AbortController();
-    const options = { compression: 'snappy', keep: null, marts: publishedMarts('star'), clock, signal };
+    const options = {
+      compression: 'snappy',
+      fileRows: FILE_ROWS,
+      keep: null,
+      marts: publishedMarts('star'),
+      clock,
+      signal,
+    };
     return exportSnapshot(database, catalogue, { ...layout, snapshots, latest }, options);
   };
   const complete = async (): Promise<string[]> => pathsOf(await take(layoutOf(await temporaryFolder())));
   await publish();
   let last = await take();
+  expectDays(last.tables.find(({ name }) => name === 'responses')?.files ?? []);
   for (const [changes, changed] of CHANGES) {
     await workspace.run(...changes);
     await publish();
@@ -99,6 +114,19 @@ test('the tables of a mart with a time are those that DuckDB finds in its SQL', 
     expect(tablesIn(mart, all).toSorted(), mart.name).toEqual([...new Set(expected)].toSorted());
   }
 });
+
+// The files of a month have successive days and, except for the last, at least `FILE_ROWS` rows.
+function expectDays(files: Snapshot['tables'][number]['files']): void {
+  const months = new Set(files.map(({ path }) => dirname(path)));
+  expect(files.length).toBeGreaterThan(months.size);
+  for (const month of months) {
+    const [...own] = files.filter(({ path }) => dirname(path) === month);
+    expect(own.slice(0, -1).filter(({ rows }) => rows < FILE_ROWS)).toEqual([]);
+    const days = own.flatMap(({ min, max }) => [min?.slice(0, 10), max?.slice(0, 10)]);
+    expect(days).toEqual(days.toSorted());
+    expect(new Set(own.map(({ min }) => min?.slice(0, 10))).size).toBe(own.length);
+  }
+}
 
 function pathsOf({ tables }: Snapshot): string[] {
   return tables.flatMap(({ files }) => files.map(({ path }) => path)).toSorted();

@@ -192,7 +192,7 @@ test('a Parquet file is rejected if the rows read back differ from those of the 
   const declared = workspace.catalogue.tables.find(({ name }) => name === 'responses') as WarehouseTable;
   const table = { ...declared, source: 'responses' };
   await workspace.database.transaction(async (session) => {
-    const [part] = await partsOf(session, table, '2026-03');
+    const [part] = await partsOf(session, table, { month: '2026-03' });
     const { sums } = part as Part;
     const write = async (wrong: Partial<Part['sums']>): Promise<boolean> => {
       const tried = { ...(part as Part), sums: { ...sums, ...wrong } };
@@ -248,7 +248,7 @@ function canHold(folder: string, dev: number): boolean {
 }
 
 async function printsOf(session: Session, table: WarehouseTable): Promise<string> {
-  const parts = await partsOf(session, { ...table, source: `"${table.name}"` }, '2026-03');
+  const parts = await partsOf(session, { ...table, source: `"${table.name}"` }, { month: '2026-03' });
   return parts.map(({ folder, sums }) => `${folder} ${fingerprintOf('form', sums)}`).join(' ');
 }
 
