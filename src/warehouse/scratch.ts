@@ -2,11 +2,11 @@ import { createSession, NO_EXTENSIONS, type ResultRow } from './database.ts';
 import { duckdb } from './duckdb.ts';
 
 /**
- * Settings that return freed memory to the system at once. By default DuckDB keeps several times the memory in use,
- * which is faster only for a process that runs large statements all day.
+ * Settings that soon return freed memory to the system. By default DuckDB keeps several times the memory in use. With 4 MB, a snapshot
+ * needs a tenth more CPU time and 90 MB less.
  */
 export const GIVE_MEMORY_BACK =
-  "SET allocator_flush_threshold = '4MB'; SET allocator_bulk_deallocation_flush_threshold = '4MB'";
+  "SET allocator_flush_threshold = '8MB'; SET allocator_bulk_deallocation_flush_threshold = '8MB'";
 
 /** An empty in-memory database for queries that read files. */
 export interface Scratch {
