@@ -222,7 +222,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/publish/snapshot/parts.ts',
     from: 'if (found.length === 0 && kept.length === 0)',
     to: 'if (found.length < 0)',
-    tests: ['test/publish/snapshot/export.test.ts'],
+    tests: ['test/publish/snapshot/reuse.test.ts'],
   },
   {
     file: 'src/publish/snapshot/snapshot-export.ts',
