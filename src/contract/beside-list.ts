@@ -14,8 +14,8 @@ const PREFIX = 'beside ';
 const TEXT_MAX = 100;
 
 /**
- * An undeclared member beside the lists that sightline can serve: it repeats the parameter of the same name, it is the number of items of
- * a list without pages, or it has the same text in every response, such as `"object": "list"`.
+ * An undeclared member beside the lists that sightline can serve: it repeats the parameter of the same name, it counts the items of a list
+ * without pages, or it has the same text in every response, such as `"object": "list"`.
  */
 export type BesideMember = { readonly name: string } & (
   | { readonly repeats: true }
@@ -23,7 +23,7 @@ export type BesideMember = { readonly name: string } & (
   | { readonly text: string }
 );
 
-/** Creates the observer of undeclared members of bodies beside their lists. A member without these forms is not served. */
+/** Creates the observer of undeclared members of bodies beside their lists. Other members are not served. */
 export function createBesideReader(resource: ResourceDeclaration, forms: ObservedForms): (body: unknown) => void {
   if (resource.tables.some(({ at }) => at === 'body')) return () => undefined;
   const declared = declaredMembers(resource);

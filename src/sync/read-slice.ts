@@ -72,7 +72,7 @@ export interface ReaderParts extends PageDestinations {
 
 /** Maximum number of times that a slice is read again because responses show another form of its list. */
 const FORMS_MAX = 4;
-/** Restarts of a slice in a run, whose cursors may expire again. */
+/** Maximum number of restarts of a slice in a run, because a cursor may expire again. */
 const RESTARTS_MAX = 3;
 /** Statuses that may mean an expired cursor; the specification does not name one. */
 const CURSOR_REFUSED: readonly (number | null)[] = [400, 404, 410, 422];

@@ -25,7 +25,7 @@ export interface Part {
 export interface PartOptions {
   /** Month of an empty table, YYYY-MM. */
   readonly month: string;
-  /** Files whose rows are omitted. */
+  /** Files that already have their rows. */
   readonly kept?: readonly SnapshotFile[];
   /** Default: `FILE_ROWS`. */
   readonly fileRows?: number | undefined;
