@@ -33,7 +33,12 @@ test.for(['file', 'postgres'] as const)(
     await suspended.message();
     for (let kill = 0; kill < KILLS; kill++) {
       const child = start(1_000, 4);
-      for (let answers = 0; answers < 2 + (kill % 3);) if ((await child.message()) === 'answered') answers += 1;
+      for (let answers = 0; answers < 2 + (kill % 3);) {
+        const said = await child.message();
+        const { exitCode, signalCode } = child.process;
+        if (said === null) throw new Error(`the process ended before it was killed: ${exitCode ?? signalCode}`);
+        if (said === 'answered') answers += 1;
+      }
       await child.kill();
     }
     // When it goes on, it no longer has the permission that it had before.
